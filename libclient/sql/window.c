@@ -8,6 +8,7 @@
 
 #include "sql/block.h"
 #include "sql/told.h"
+#include "sql/within.h"
 
 /* Of a partition that functions look at: what the operator takes. */
 #define ROWS_MOST (1 << 30)
@@ -266,6 +267,69 @@ add_shift(struct windowing *w, int64_t rows)
                : sql_printf(q, "case when %s > %s - %lld then %s else %s end", number, size, away, other, shifted);
 }
 
+/* So many rows away as a column says, which is null where that is: lag where it is above 0, lead where it is below. */
+static const char *
+add_far(struct windowing *w)
+{
+    static const char *const ends[] = {"preceding", "following"};
+    const struct sql_expr *expr = w->expr;
+    struct sql_statement *q = w->block->q;
+    bool leads = strcmp(expr->text, "lead") == 0;
+    const char *value = sql_text(w->block, expr->args[0]);
+    const char *away = value == NULL ? NULL : sql_text(w->block, expr->args[1]);
+    const char *other = away == NULL ? NULL : expr->count < 3 ? "null" : sql_text(w->block, expr->args[2]);
+    const char *found[2] = {NULL, NULL};
+    const char *number = NULL;
+    const char *size = NULL;
+
+    if (expr->ignores_nulls) {
+        (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->args[1]->position,
+                       "'%s' with IGNORE NULLS needs a number of rows as written", expr->text);
+        return NULL;
+    }
+    for (size_t i = 0; i < 2 && other != NULL; i++) {
+        const char *rows =
+            sql_printf(q, "(case when %s > %d then %d when %s > 0 then %s else 0 end)",
+                       i == 0 ? away : sql_printf(q, "-(%s)", away), ROWS_MOST, ROWS_MOST,
+                       i == 0 ? away : sql_printf(q, "-(%s)", away), i == 0 ? away : sql_printf(q, "-(%s)", away));
+
+        found[i] = rows == NULL ? NULL
+                                : add(w, &w->spec,
+                                      sql_printf(q, "nth(%s, 1) rows between %s %s and %s %s", value, rows,
+                                                 ends[leads != (i == 1)], rows, ends[leads != (i == 1)]));
+        other = found[i] == NULL ? NULL : other;
+    }
+    number = other == NULL ? NULL : add(w, &w->spec, "row_number()");
+    size = number == NULL ? NULL : add(w, &w->spec, "size()");
+    if (size == NULL) {
+        return NULL;
+    }
+    return leads ? sql_printf(q,
+                              "case when %s > %s - %s or %s < 1 - %s then %s when %s >= 0 then %s when %s < 0 then %s "
+                              "else null end",
+                              away, size, number, away, number, other, away, found[0], away, found[1])
+                 : sql_printf(q,
+                              "case when %s >= %s or %s < %s - %s then %s when %s >= 0 then %s when %s < 0 then %s "
+                              "else null end",
+                              away, number, away, number, size, other, away, found[0], away, found[1]);
+}
+
+/* A straight line between the values, over the column of ORDER BY. */
+static const char *
+add_fill(struct windowing *w)
+{
+    const struct sql_expr *expr = w->expr;
+    const char *value;
+
+    if (expr->count != 1 || w->spec.by_count != 1) {
+        (void)sql_fail(w->block->q, GRANARY_EINVAL, expr->position,
+                       "'%s' takes a value, and one column in ORDER BY, over which it draws lines", expr->text);
+        return NULL;
+    }
+    value = sql_text(w->block, expr->args[0]);
+    return value == NULL ? NULL : add(w, &w->spec, sql_printf(w->block->q, "fill(%s)", value));
+}
+
 /* row_number and its like, which know no frame. NULL: the statement has failed, or it is an aggregate. */
 static const char *
 add_ranking(struct windowing *w)
@@ -276,6 +340,9 @@ add_ranking(struct windowing *w)
     bool tiles = strcmp(expr->text, "ntile") == 0;
     int64_t rows = 1;
 
+    if (strcmp(expr->text, "fill") == 0) {
+        return add_fill(w);
+    }
     if (!shifts && !tiles) {
         return expr->count > 0 ? NULL : add_rank(w);
     }
@@ -288,6 +355,9 @@ add_ranking(struct windowing *w)
     if (tiles) {
         return read_rows(w, expr->args[0], 1, &rows) ? add(w, &w->spec, sql_printf(q, "ntile(%lld)", (long long)rows))
                                                      : NULL;
+    }
+    if (expr->count > 1 && expr->args[1]->kind != SQL_LITERAL) {
+        return add_far(w);
     }
     return expr->count > 1 && !read_rows(w, expr->args[1], -ROWS_MOST, &rows) ? NULL : add_shift(w, rows);
 }
@@ -436,8 +506,8 @@ is_nth(const char *name)
 static bool
 is_ranking(const char *name)
 {
-    static const char *const names[] = {"row_number", "rank",  "dense_rank", "percent_rank",
-                                        "cume_dist",  "ntile", "lag",        "lead"};
+    static const char *const names[] = {"row_number", "rank", "dense_rank", "percent_rank", "cume_dist",
+                                        "ntile",      "lag",  "lead",       "fill"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(names[i], name) == 0) {
@@ -447,11 +517,115 @@ is_ranking(const char *name)
     return false;
 }
 
+/* ---- an order of the function's own ---- */
+
+/* Whether a row is in its frame, which has bounds as written. */
+static bool
+frame_has_row(const struct sql_window *over)
+{
+    return strstr(over->bounds[0].text, "following") == NULL && strstr(over->bounds[1].text, "preceding") == NULL &&
+           (over->exclude == NULL || strstr(over->exclude, "no others") != NULL ||
+            strstr(over->exclude, "ties") != NULL);
+}
+
+/* A function's own order, over columns; behind it, for those that tell all rows apart, the window's. */
+static bool
+make_within(struct windowing *w, struct sql_expr *const *keys, struct sql_window_spec *ret_rank,
+            struct sql_window_spec *ret_place)
+{
+    const size_t count = w->expr->within_count;
+    const size_t most = count + w->spec.by_count;
+    struct sql_statement *q = w->block->q;
+    const char **by = SQL_ARRAY(q, const char *, most);
+    const char **nulls = SQL_ARRAY(q, const char *, most);
+    bool *descending = SQL_ARRAY(q, bool, most);
+    size_t all = count;
+
+    for (size_t i = 0; i < count && q->err == GRANARY_OK; i++) {
+        by[i] = sql_column_of(w->block, &w->block->rel, keys[i]);
+        nulls[i] = w->expr->within[i].nulls_first ? "first" : "last";
+        descending[i] = w->expr->within[i].descending;
+    }
+    for (size_t i = 0; i < w->spec.by_count && q->err == GRANARY_OK; i++) {
+        bool again = false;
+
+        for (size_t k = 0; k < all; k++) {
+            again = again || strcmp(by[k], w->spec.by[i]) == 0;
+        }
+        if (!again) {
+            by[all] = w->spec.by[i];
+            nulls[all] = w->spec.nulls[i];
+            descending[all++] = w->spec.descending[i];
+        }
+    }
+    *ret_rank = w->whole;
+    ret_rank->by = by;
+    ret_rank->nulls = nulls;
+    ret_rank->descending = descending;
+    ret_rank->by_count = count;
+    *ret_place = *ret_rank;
+    ret_place->by_count = all;
+    return q->err == GRANARY_OK;
+}
+
+/* rank(ORDER BY x) and its like over frames. NULL: the statement has failed. */
+static const char *
+add_within(struct windowing *w, struct sql_expr *const *keys)
+{
+    static const char *const counting[] = {"rank", "percent_rank", "cume_dist"};
+    const struct sql_expr *expr = w->expr;
+    struct sql_statement *q = w->block->q;
+    struct sql_within within = {NULL};
+    struct sql_window_spec ranked;
+    struct sql_window_spec placed;
+    int64_t n = 1;
+    bool counts = false;
+    bool nth = strcmp(expr->text, "nth_value") == 0;
+    bool tiles = strcmp(expr->text, "ntile") == 0;
+    bool valued = is_nth(expr->text) || strcmp(expr->text, "lag") == 0 || strcmp(expr->text, "lead") == 0;
+    const size_t least = nth ? 2 : valued || tiles ? 1 : 0;
+    const size_t most = nth ? 2 : valued && !is_nth(expr->text) ? 3 : least;
+
+    for (size_t i = 0; i < sizeof counting / sizeof counting[0]; i++) {
+        counts = counts || strcmp(counting[i], expr->text) == 0;
+    }
+    if (expr->count < least || expr->count > most || expr->ignores_nulls || strcmp(expr->text, "dense_rank") == 0 ||
+        (!counts && !is_nth(expr->text) && !frame_has_row(expr->over))) {
+        (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
+                       "ORDER BY in '%s' is not supported with these arguments, or over a frame without the row itself",
+                       expr->text);
+        return NULL;
+    }
+    if (tiles ? !read_rows(w, expr->args[0], 1, &n)
+              : expr->count > 1 && !read_rows(w, expr->args[1], nth ? 1 : -ROWS_MOST, &n)) {
+        return NULL;
+    }
+    within.n = n;
+    if (!make_within(w, keys, &ranked, &placed)) {
+        return NULL;
+    }
+    within.rank = add(w, &ranked, "dense_rank()");
+    within.place = within.rank == NULL ? NULL : add(w, &placed, "row_number()");
+    within.ranks = within.place == NULL ? NULL : add_framed(w, sql_printf(q, "list(%s)", within.rank));
+    within.places = within.ranks == NULL ? NULL : add_framed(w, sql_printf(q, "list(%s)", within.place));
+    if (within.places != NULL && valued) {
+        within.value = sql_text(w->block, expr->args[0]);
+        within.value = within.value == NULL ? NULL : add_framed(w, sql_printf(q, "array(%s)", within.value));
+    }
+    if (within.value != NULL && expr->count > 2) {
+        within.other = sql_text(w->block, expr->args[2]);
+    }
+    return q->err != GRANARY_OK ? NULL : sql_within_text(q, expr->text, &within);
+}
+
 static bool
 add_window(struct sql_block *block, const struct sql_expr *expr, const char *name)
 {
-    struct windowing w = {.block = block, .expr = expr, .name = name != NULL ? name : expr->written};
+    struct sql_expr own = *expr;
+    struct windowing w = {.block = block, .expr = &own, .name = name != NULL ? name : expr->written};
     const char *text;
+
+    own.count -= expr->within_count;
 
     for (size_t i = 0; i < expr->count; i++) {
         if (sql_has_window(expr->args[i])) {
@@ -462,7 +636,10 @@ add_window(struct sql_block *block, const struct sql_expr *expr, const char *nam
     if (!make_specs(&w)) {
         return false;
     }
-    text = is_nth(expr->text) ? add_nth(&w) : is_ranking(expr->text) ? add_ranking(&w) : add_aggregate(&w);
+    text = expr->within_count > 0   ? add_within(&w, expr->args + own.count)
+           : is_nth(expr->text)     ? add_nth(&w)
+           : is_ranking(expr->text) ? add_ranking(&w)
+                                    : add_aggregate(&w);
     if (text == NULL) {
         return sql_fail(block->q, GRANARY_EINVAL, expr->position, "'%s' takes no argument", expr->text);
     }

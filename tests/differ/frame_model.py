@@ -10,6 +10,7 @@ import math
 import re
 import statistics
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -338,6 +339,29 @@ def filled(values, dtype, limit=None):
     return made
 
 
+def interpolated(values, dtype, places):
+    """fill: on straight lines over the places, which go up or down."""
+    usable = [i for i, (v, x) in enumerate(zip(values, places)) if not missing(v) and not missing(x) and math.isfinite(v) and math.isfinite(x)]
+    made = list(values)
+    for i, (v, x) in enumerate(zip(values, places)):
+        if v is not None or missing(x) or not math.isfinite(x) or not usable:
+            continue
+        if len(usable) == 1:
+            made[i] = values[usable[0]]
+            continue
+        at = min(max(sum(u < i for u in usable) - 1, 0), len(usable) - 2)
+        (x0, y0), (x1, y1) = ((Fraction(places[u]), Fraction(values[u])) for u in usable[at:at + 2])
+        along = (Fraction(x) - x0) / (x1 - x0) if x1 != x0 else Fraction(0)
+        moved = (y1 - y0) * along
+        if dtype == 'float64':
+            made[i] = float(y0 + moved)
+        else:
+            y = int(y0) + (math.trunc(moved) if 0 <= along <= 1 else round(moved))
+            limits = np.iinfo({'date': 'int32', 'timestamp': 'int64', 'duration': 'int64'}.get(dtype, dtype))
+            made[i] = y if limits.min <= y <= limits.max else None
+    return made
+
+
 def ranked(values, dtype, method="'average'", descending='false', pct='false'):
     ordered = sorted({sort_key(v) for v in values if not missing(v)})
     places = pd.Series([None if missing(v) else float(ordered.index(sort_key(v))) for v in values], dtype='float64')
@@ -429,15 +453,19 @@ WINDOWS.update({name: whole(name) for name in ('first', 'last', 'min', 'max', 's
 WINDOWS.update({f'rolling_{name}': rolling(name) for name in ('sum', 'mean', 'min', 'max', 'std', 'var', 'count', 'median')})
 WINDOWS.update({f'expanding_{name}': expanding(name) for name in ('sum', 'mean', 'min', 'max', 'std', 'var', 'count')})
 WINDOWS.update({f'moving_{name}': moving(name) for name in ('sum', 'mean', 'min', 'max')})
-BY_ORDER = ('row_number', 'cumcount', 'size', 'ntile', 'rank', 'dense_rank', 'percent_rank', 'cume_dist')
+BY_ORDER = ('fill', 'row_number', 'cumcount', 'size', 'ntile', 'rank', 'dense_rank', 'percent_rank', 'cume_dist')
 
 
-def window_text(draw, frame, ordered, function):
+def window_text(draw, frame, by, function):
     """A call of it, or None where no column is there for it."""
+    ordered = bool(by)
     names = list(frame)
     plain = [n for n in names if frame[n]['dtype'] in WHOLE[4:] + ('uint8', 'uint16', 'float64')]
     if function in ('row_number', 'cumcount', 'size'):
         return f'{function}()'
+    if function == 'fill':
+        lines = plain + [n for n in names if frame[n]['dtype'] in ('date', 'timestamp', 'duration')]
+        return f'fill({draw.choice(lines)})' if len(by) == 1 and by[0] in lines else None
     if function == 'ntile':
         return f'ntile({draw.randint(1, 4)})' if ordered else None
     if function in ('percent_rank', 'cume_dist'):
@@ -606,4 +634,6 @@ def in_partition(function, arguments, frame, order, by):
                 made.append(i + 1 if function == 'rank' else (made[-1] + 1 if made else 1))
         return made
     column = frame[arguments[0]]
+    if function == 'fill':
+        return interpolated([column.values[p] for p in order], column.dtype, [frame[by[0]].values[p] for p in order])
     return WINDOWS[function]([column.values[p] for p in order], column.dtype, *arguments[1:])

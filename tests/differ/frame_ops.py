@@ -588,7 +588,7 @@ def make_window(draw):
     among = list(m.WINDOWS) + list(m.BY_ORDER)
     columns = {}
     for i in range(draw.randint(1, 3)):
-        text = m.framed_text(draw, kept, p.get('by', [])) if draw.chance(0.3) else m.window_text(draw, kept, 'by' in p, draw.prefer(among))
+        text = m.framed_text(draw, kept, p.get('by', [])) if draw.chance(0.3) else m.window_text(draw, kept, p.get('by', []), draw.prefer(among))
         if text:
             columns[f'w{i}'] = text
     return [kept], {**p, 'columns': columns or {'w': 'row_number()'}}

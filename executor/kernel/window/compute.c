@@ -148,6 +148,7 @@ static const struct window_kernel kernels[] = {
 #define PICKS(name)             window_##name, window_##name, 0, WINDOW_PICKS
 #define MOVES(name)             window_##name, window_##name, 0, WINDOW_MOVES
 #define ORDER(name)             window_##name, window_##name, 0, WINDOW_ORDERS
+#define LINE(name)              window_##name, window_##name, 0, WINDOW_LINES
 
 #define WINDOW(id, text, value, literals, gives, sees, kernel, ...) [GR_WINDOW_##id] = {kernel},
 #include "graph/window/functions.def"
@@ -205,15 +206,21 @@ window_overflowed(const struct window_job *job, granary_dtype dtype)
 static granary_err
 integer_store(const struct window_job *job, granary_dtype dtype, gr_int128 x, void *values, int64_t at)
 {
-    if (gr_dtype_kind(dtype) == GRANARY_DECIMAL) {
-        ((gr_int128 *)values)[at] = x;
-    } else if (dtype == GRANARY_BOOL) {
+    switch (gr_dtype_kind(dtype)) {
+    case GRANARY_BOOL:
         if (x != 0) {
             gr_bit_set(values, at);
         }
         return GRANARY_OK;
-    } else {
-        ((int64_t *)values)[at] = (int64_t)x;
+#define CASE(name, type, ...)                                                                                          \
+    case GRANARY_##name:                                                                                               \
+        ((type *)values)[at] = (type)x;                                                                                \
+        break;
+        GR_WORD_DTYPES(CASE)
+        CASE(DECIMAL, gr_int128)
+#undef CASE
+    default: /* no integers */
+        break;
     }
     return gr_dtype_fits(dtype, x) ? GRANARY_OK : window_overflowed(job, dtype);
 }
@@ -285,7 +292,7 @@ granary_err
 window_job_init(struct window_job *job, const struct window_columns *columns, granary_dtype dtype, int uses)
 {
     bool real = window_class_of(dtype) == WINDOW_REAL;
-    bool numbers = uses == WINDOW_READS || uses == WINDOW_PICKS;
+    bool numbers = uses == WINDOW_READS || uses == WINDOW_PICKS || uses == WINDOW_LINES;
     granary_err err = GRANARY_OK;
 
     if (columns->value != NULL) {
@@ -312,6 +319,7 @@ window_compute(const struct gr_window *window, const struct window_columns *colu
                struct window_state *state, struct gr_column *ret_column)
 {
     const granary_column *value = columns->value;
+    struct window_columns with = *columns;
     const struct window_kernel *kernel;
     struct window_job job = {.window = window, .rows = rows};
     granary_dtype dtype = GRANARY_NULLTYPE;
@@ -324,7 +332,13 @@ window_compute(const struct gr_window *window, const struct window_columns *colu
     }
     kernel = job.kernel = &kernels[window->function];
     function = value != NULL && window_class_of(value->dtype) == WINDOW_INTEGER ? kernel->integer : kernel->real;
-    err = window_job_init(&job, columns, dtype, (int)kernel->uses);
+    if (kernel->uses == WINDOW_LINES) {
+        with.second = rows->keys[rows->partition_keys].column;
+        err = with.second == NULL ? gr_fail(GRANARY_EINVAL, "window: fill needs a column in 'by'") : GRANARY_OK;
+    }
+    if (err == GRANARY_OK) {
+        err = window_job_init(&job, &with, dtype, (int)kernel->uses);
+    }
     for (size_t p = 0; p < rows->partitions && err == GRANARY_OK; p++) {
         struct window_state fresh = {0};
         struct window_span span = {begin, rows->ends[p], p == 0 ? rows->history : begin};

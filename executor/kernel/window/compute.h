@@ -74,7 +74,7 @@ window_row(const struct window_rows *rows, int64_t i)
 /* What a function looks at; NULL: it does not. Each has rows->count rows. */
 struct window_columns {
     const granary_column *value;
-    const granary_column *second; /* argument of an aggregate */
+    const granary_column *second; /* argument of an aggregate; of fill the column of `by` */
     const granary_column *from;   /* distances of the frame's bounds, or their limits */
     const granary_column *to;
 };
@@ -221,8 +221,9 @@ struct window_kernel {
     window_function *real;
     window_function *integer;
     enum window_measure { WINDOW_SUM, WINDOW_MEAN, WINDOW_STD, WINDOW_VAR, WINDOW_COUNT } measure; /* of moving_parts */
-    /* Values as numbers; rows, values as numbers to choose them; rows, and whether there is a value; the last alone. */
-    enum { WINDOW_READS, WINDOW_PICKS, WINDOW_MOVES, WINDOW_ORDERS } uses;
+    /* Values as numbers; rows, values as numbers to choose them; rows, and whether there is a value; the last alone; values
+     * and the column of `by` as numbers. */
+    enum { WINDOW_READS, WINDOW_PICKS, WINDOW_MOVES, WINDOW_ORDERS, WINDOW_LINES } uses;
 };
 
 #define NUMBERS(real, integer)                                      window_function window_##real, window_##integer;
@@ -231,6 +232,7 @@ struct window_kernel {
 #define PICKS(name)                                                 BOTH(name)
 #define MOVES(name)                                                 BOTH(name)
 #define ORDER(name)                                                 BOTH(name)
+#define LINE(name)                                                  BOTH(name)
 #define WINDOW(id, text, value, literals, gives, sees, kernel, ...) kernel
 #include "graph/window/functions.def"
 #undef NUMBERS
@@ -239,6 +241,7 @@ struct window_kernel {
 #undef PICKS
 #undef MOVES
 #undef ORDER
+#undef LINE
 
 /* a + x, exactly but for the last bits of low; beyond a double's range infinite, and so it stays. */
 static inline void

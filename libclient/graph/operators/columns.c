@@ -101,6 +101,12 @@ has_distance(const struct gr_window_frame *frame)
     return frame->from.distance != NULL || frame->to.distance != NULL;
 }
 
+static bool
+is_fill(const struct gr_window *window)
+{
+    return window->aggregate_text == NULL && window->function == GR_WINDOW_FILL;
+}
+
 /* What a function needs of 'by', which names so many columns. */
 static granary_err
 check_order(const struct gr_window *window, size_t columns)
@@ -111,6 +117,9 @@ check_order(const struct gr_window *window, size_t columns)
 
     if (ranks && columns == 0) {
         return gr_fail(GRANARY_EINVAL, "a rank of no value needs 'by'");
+    }
+    if (is_fill(window) && columns != 1) {
+        return gr_fail(GRANARY_EINVAL, "fill needs one column in 'by', over which it draws lines, not %zu", columns);
     }
     if (window->frame.mode == GR_FRAME_RANGE && has_distance(&window->frame) && columns != 1) {
         return gr_fail(GRANARY_EINVAL, "a frame of 'range' with a distance needs one column in 'by', not %zu", columns);
@@ -145,6 +154,20 @@ check_distance(const struct gr_node *node, const struct gr_schema *schema, enum 
                       mode == GR_FRAME_RANGE ? granary_dtype_name(column) : "");
     }
     return err;
+}
+
+/* Whether a line can be drawn over the column that orders the rows. */
+static granary_err
+check_line(const struct gr_node *node, const struct gr_schema *schema)
+{
+    int at = gr_schema_find(schema, op_param(node->node, "by")->strings[0]);
+    granary_dtype dtype = at >= 0 ? schema->fields[at].dtype : GRANARY_INT64;
+
+    return gr_dtype_is_number(dtype) || gr_dtype_class(dtype) == GR_CLASS_MOMENT ||
+                   gr_dtype_class(dtype) == GR_CLASS_DURATION
+               ? GRANARY_OK
+               : gr_fail(GRANARY_ETYPE, "fill needs numbers, dates or times in 'by', not %s",
+                         granary_dtype_name(dtype));
 }
 
 /* What an aggregate and a frame say beside the value. */
@@ -214,6 +237,9 @@ infer_window(const struct gr_node *node, const struct gr_node_type *const *input
         }
         if (err == GRANARY_OK) {
             err = check_frame(node, &inputs[0]->schema, &windows[i]);
+        }
+        if (err == GRANARY_OK && is_fill(&windows[i])) {
+            err = check_line(node, &inputs[0]->schema);
         }
         err = err == GRANARY_OK ? op_set_column(&type->schema, windows[i].name, dtype)
                                 : gr_fail_in(err, "column '%.100s'", windows[i].name);

@@ -28,7 +28,8 @@ enum gives {
     GIVES_MEAN,
     GIVES_SPREAD,
     GIVES_DIFF,
-    GIVES_RANK
+    GIVES_RANK,
+    GIVES_LINE
 };
 
 enum sees { SEES_WINDOW, SEES_OFFSET, SEES_CHOSEN, SEES_ALL };
@@ -556,6 +557,9 @@ gr_window_dtype(const struct gr_window *window, granary_dtype value, granary_dty
         break;
     case GIVES_DIFF:
         dtype = difference_dtype(value);
+        break;
+    case GIVES_LINE:
+        dtype = difference_dtype(value) == GRANARY_NULLTYPE || value == GRANARY_BOOL ? GRANARY_NULLTYPE : value;
         break;
     }
     if (dtype == GRANARY_NULLTYPE && value != GRANARY_NULLTYPE) {

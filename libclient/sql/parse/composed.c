@@ -512,35 +512,12 @@ take_order(struct call *c, const char *name, struct inside *in)
     return true;
 }
 
-/* The arguments; array_to_string_comma_default(l, sep := '-') names its second one. */
-static PgQuery__Node *const *
-unnamed(struct parse *p, const PgQuery__FuncCall *from)
-{
-    PgQuery__Node *const *args = TAKE(p, from, args);
-    const PgQuery__NamedArgExpr *named =
-        from->n_args == 2 && args[1]->node_case == PG_QUERY__NODE__NODE_NAMED_ARG_EXPR ? args[1]->named_arg_expr : NULL;
-    PgQuery__Node **plain =
-        named == NULL || strcmp(named->name, "sep") != 0 ||
-                strcmp(parse_last(p, from->funcname, from->n_funcname), "array_to_string_comma_default") != 0
-            ? NULL
-            : SQL_ARRAY(p->q, PgQuery__Node *, 2);
-
-    if (plain == NULL) {
-        return args;
-    }
-    parse_take(p, &named->name);
-    parse_take(p, &named->argnumber);
-    plain[0] = args[0];
-    plain[1] = TAKE(p, named, arg);
-    return plain;
-}
-
 static bool
 open_call(struct parse *p, const PgQuery__FuncCall *from, struct call *ret_call)
 {
-    *ret_call = (struct call){.p = p, .from = from, .position = from->location, .count = from->n_args};
+    *ret_call = (struct call){.p = p, .from = from, .position = from->location};
     ret_call->written = parse_copy(p, parse_last(p, TAKE(p, from, funcname), from->n_funcname));
-    ret_call->args = parse_exprs(p, unnamed(p, from), from->n_args);
+    ret_call->args = sql_parse_call_arguments(p, from, &ret_call->count);
     if (ret_call->args != NULL && from->agg_filter != NULL) {
         ret_call->condition = parse_expr(p, TAKE(p, from, agg_filter));
     }

@@ -99,6 +99,8 @@ struct sql_expr *parse_listed(struct parse *p, struct sql_expr *subquery);
 /* Of WHERE and its kin: a literal, a column or a computed number is made a bool. */
 struct sql_expr *parse_condition(struct parse *p, const PgQuery__Node *from);
 struct sql_expr **parse_exprs(struct parse *p, PgQuery__Node *const *from, size_t count);
+/* The arguments of a call in their places, also those that are given by name (named.c). NULL: the statement has failed. */
+struct sql_expr **sql_parse_call_arguments(struct parse *p, const PgQuery__FuncCall *call, size_t *ret_count);
 bool parse_order(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_order **ret_order);
 /* WINDOW of a SELECT becomes the names that OVER has, the condition of QUALIFY, and what PIVOT or UNPIVOT says. */
 bool parse_windows(struct parse *p, PgQuery__Node *const *from, size_t count, struct sql_select *select);

@@ -1239,7 +1239,7 @@ error: line 1, column 15: a sum exceeds 128 bits: cast the column to float64
 select j * j from (values (99999999999999999999999999999999999999), (1)) t(j)
 error: line 1, column 10: decimal overflow (cast one to float64) of 9999999
 
-select lag(i, i) over (order by i) from xy
+select lag(i, 1.5) over (order by i) from xy
 error: line 1, column 15: 'lag' needs a whole number from -1073741824 to 1073741824 here
 
 select nth_value(i, 0) over (order by i) from xy

@@ -25,9 +25,9 @@
 /* What an instance makes in its runtime directory. The supervisor's lock goes last: who finds it knows the directory. The store's socket goes first, or not at all.
  */
 static const char *const runtime_files[] = {
-    "store.sock", "sched.sock",       "pool.sock",    "instance.json", "instance.json.new", "log",      "log.level",
-    RELOAD_FILE,  RELOAD_FILE ".new", "state.db-shm", "state.db-wal",  "state.db-journal",  "state.db", "store.lock",
-    "sched.lock", GR_EXECUTOR_PAGES,  GR_STACKS,      GR_ROSTER,       LEFTOVERS_LOCK};
+    "store.sock", "sched.sock", "pool.sock",  "web.sock",         "web.url",      "instance.json", "instance.json.new",
+    "log",        "log.level",  RELOAD_FILE,  RELOAD_FILE ".new", "state.db-shm", "state.db-wal",  "state.db-journal",
+    "state.db",   "store.lock", "sched.lock", GR_EXECUTOR_PAGES,  GR_STACKS,      GR_ROSTER,       LEFTOVERS_LOCK};
 
 granary_err
 leftovers_check_directory(const struct gr_instance *instance)

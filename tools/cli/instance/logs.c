@@ -17,7 +17,7 @@
 
 #define JOURNAL "/run/systemd/journal/socket"
 
-static const char *const names[] = {"supervisor", "store", "sched", "pool"};
+static const char *const names[] = {"supervisor", "store", "sched", "pool", "web"};
 
 /* A link to the directory that was chosen, in which each instance has one of its own; else the directory itself. */
 static granary_err

@@ -64,6 +64,15 @@ take_pressure(void *target, char *text)
 }
 
 static granary_err
+take_http(void *target, char *text)
+{
+    bool is_yes = text == NULL || strcmp(text, "yes") == 0;
+
+    ((struct settled *)target)->options.http = is_yes ? "" : strcmp(text, "no") == 0 ? NULL : text;
+    return GRANARY_OK;
+}
+
+static granary_err
 take_confine_read(void *target, char *text)
 {
     return append_directory(((struct settled *)target)->confine_read, text);
@@ -143,6 +152,9 @@ const struct gr_option settings_options[] = {
      GR_OPTION_SIZE(struct settled, options.log_size, 4096)},
     {"log-files", 0, "N", "keep N older logs of each daemon; default: 3",
      GR_OPTION_NUMBER(struct settled, options.log_files, 0, 100)},
+    {"http", 0, "ADDRESS",
+     "serve the page of the instance, at unix:PATH or 127.0.0.1:PORT; default: web.sock in its directory",
+     GR_OPTION_TAKE(take_http), .optional = true},
     {"topology", 0, "FILE", "read the NUMA nodes from FILE; default: those of the machine",
      GR_OPTION_TEXT(struct settled, topology)},
     {"confine", 0, "strict",

@@ -31,6 +31,7 @@ struct supervisor_options {
     const char *state;               /* memory, sqlite */
     const char *chunk_bytes;         /* SIZE as text, or NULL */
     const char *resources;           /* NAME=AMOUNT,... or NULL */
+    const char *http;                /* where the page is reached, "": in the directory; NULL: there is none */
     const char *user_memory;         /* SIZE as text, of each member, or NULL */
     bool pressure;                   /* the budget shrinks while the machine has too little memory */
     const struct settings *settings; /* which are read again when it is asked for; NULL: there are none */

@@ -45,6 +45,7 @@ static const struct row windows[] = {
 #define MEAN    "float64; of float32, duration that"
 #define DIFF    "of integers int64 (uint64 of that), of dates, times and timestamps duration, else that of x"
 #define RANK    "float64; without x int64"
+#define LINE    SAME
 
 #define WINDOW(id, text, value, literals, gives, sees, kernel, summary) {text, literals, value, gives, summary},
 #include "graph/window/functions.def"

@@ -70,6 +70,7 @@ static const struct {
     {"dec", dialect_decimal},
     {"ignore", dialect_nulls},
     {"respect", dialect_nulls},
+    {"order", dialect_order},
 };
 
 enum { RULES = sizeof rules / sizeof rules[0], NAME_BYTES = 63 };

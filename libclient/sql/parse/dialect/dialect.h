@@ -41,7 +41,8 @@ struct dialect {
 /* What the grammar parses: rewritten, or text itself. *ret_notes lie in the statement's memory. NULL: it has failed. */
 char *dialect_rewrite(struct sql_statement *q, char *text, const struct parse_note **ret_notes, size_t *ret_note_count);
 
-/* Numbers with underscores or in another base become decimal ones, in their place. false: one is too large. */
+/* Numbers with underscores or in another base become decimal ones, in their place, and blanks beyond ASCII its own. false: a
+ * number is too large. */
 bool dialect_numbers(struct sql_statement *q, char *text);
 
 /* ---- for rules ---- */
@@ -105,7 +106,7 @@ bool dialect_comprehension(struct dialect *d, struct dialect_token *open);
 dialect_rule dialect_tablesample, dialect_using_sample, dialect_using;
 /* dialect_words.c */
 dialect_rule dialect_value_name, dialect_quotient, dialect_power, dialect_equal, dialect_place, dialect_try,
-    dialect_join, dialect_semi, dialect_other_join, dialect_list, dialect_interval, dialect_nulls, dialect_star,
-    dialect_as, dialect_percent, dialect_filter, dialect_decimal, dialect_not_null;
+    dialect_join, dialect_semi, dialect_other_join, dialect_list, dialect_interval, dialect_nulls, dialect_order,
+    dialect_star, dialect_as, dialect_percent, dialect_filter, dialect_decimal, dialect_not_null;
 
 #endif

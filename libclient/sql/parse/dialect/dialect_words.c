@@ -427,6 +427,19 @@ dialect_nulls(struct dialect *d, struct dialect_token *token)
     dialect_remove(d, token);
 }
 
+/* rank(ORDER BY x) OVER is rank() WITHIN GROUP (ORDER BY x) OVER. */
+void
+dialect_order(struct dialect *d, struct dialect_token *token)
+{
+    static const char *const within[] = {")", "within", "group", "(", NULL};
+    struct dialect_token *open = token->prev;
+
+    if (dialect_is(open, "(") && open->pair != NULL && open->prev->is_name && dialect_is(token->next, "by") &&
+        dialect_is(open->pair->next, "over")) {
+        dialect_add_all(d, token, within, token);
+    }
+}
+
 /* ---- stars ---- */
 
 /* Whether `*` stands for columns, and is no product. */
