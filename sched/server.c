@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "contract/versions.h"
 #include "message/zmq.h"
 #include "sched/answers.h"
 #include "sched/arena.h"
@@ -69,6 +70,8 @@ request_free(void *server, void *bytes)
     free(bytes);
 }
 
+_Static_assert(GR_WIRE_VERSION == GRANARY__VERSION__PROTOCOL, "one version, in two languages");
+
 /* Ends the message as soon as it is unpacked: a graph may be large. */
 static void
 client_message(struct server *server, struct gr_zmq_message *message)
@@ -87,10 +90,10 @@ client_message(struct server *server, struct gr_zmq_message *message)
                             "the scheduler cannot read this request");
         return;
     }
-    if (request->version != GRANARY__VERSION__PROTOCOL) {
+    if (!gr_wire_known(request->version)) {
         gr_log_warn("CLIENT-VERSION", "version=%u", request->version);
         (void)snprintf(text, sizeof text, "the client speaks version %u, the scheduler %u: use one granary for both",
-                       request->version, (unsigned)GRANARY__VERSION__PROTOCOL);
+                       request->version, GR_WIRE_VERSION);
         answers_refuse_peer(server->answers, &message->peer, request->seq, GRANARY_EVERSION, text);
     } else if (!whole) {
         answers_refuse_peer(server->answers, &message->peer, request->seq, GRANARY_EINVAL,
@@ -117,9 +120,9 @@ pool_message(struct server *server, const struct gr_zmq_message *message)
         links_tell_unknown(server->links, &message->peer);
         return;
     }
-    if (report->version != GRANARY__VERSION__PROTOCOL) {
+    if (!gr_wire_known(report->version)) {
         gr_log_warn("EXECUTOR-VERSION", "pid=%lld speaks version %u, this scheduler %u: restart the instance",
-                    (long long)message->pid, report->version, (unsigned)GRANARY__VERSION__PROTOCOL);
+                    (long long)message->pid, report->version, GR_WIRE_VERSION);
         links_refuse(server->links, &message->peer);
         return;
     }
