@@ -677,7 +677,7 @@ select i, (select w.i from whole w where w.i < f.i order by w.i limit (select 1)
 error: LIMIT of a percentage or of a subquery in a subquery that names columns of the query around are not supported
 
 select i from f order by i fetch first (select 1) rows with ties
-error: WITH TIES and percent beside a subquery in LIMIT or OFFSET are not supported
+error: WITH TIES beside a subquery in LIMIT or OFFSET is not supported
 
 select array(select i, x from whole)
 error: ARRAY(SELECT ...) takes one value of each row
