@@ -125,7 +125,7 @@ main(int argc, char **argv)
     struct arguments arguments = {.executors = -1, .ready_fd = -1, .slot = -1, .answer_fd = STDOUT_FILENO};
     const struct gr_options table = {
         .doc = "Run the subtasks of one granary instance.\v`granary up` starts it; nobody else needs to.",
-        .sets = {{options, &arguments}},
+        .sets = {{options, &arguments, NULL}},
         .check = check};
     bool replace = false;
     granary_err err;

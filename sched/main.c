@@ -191,7 +191,7 @@ main(int argc, char **argv)
 {
     struct arguments arguments = {.state = "sqlite", .ready_fd = -1};
     const struct gr_options table = {.doc = "Schedule the graphs of one granary instance until SIGTERM.",
-                                     .sets = {{options, &arguments}}};
+                                     .sets = {{options, &arguments, NULL}}};
     struct gr_memory_limits limits = gr_memory_limits();
     granary_err err;
 

@@ -62,6 +62,8 @@ static const struct gr_option options[] = {
      GR_OPTION_NUMBER(struct arguments, options.low_percent, 1, 100)},
     {"group", 0, "GROUP", "let members of this group connect, too; default: only the user who runs the store",
      GR_OPTION_TEXT(struct arguments, options.group)},
+    {"listen-fd", 0, "N", "serve the socket that listens at this descriptor, and leave its file alone",
+     GR_OPTION_NUMBER(struct arguments, options.listen_fd, 3, INT_MAX)},
     {"ready-fd", 0, "N", "write READY, or ERROR STATUS MESSAGE, to this descriptor",
      GR_OPTION_NUMBER(struct arguments, ready_fd, 0, INT_MAX)},
     {"fresh", 0, NULL, "give up the objects that an earlier store of the instance left, instead of adopting them",
@@ -84,7 +86,7 @@ main(int argc, char **argv)
 {
     struct arguments arguments = {.ready_fd = -1};
     const struct gr_options table = {.doc = "Serve the shared-memory objects of one granary instance until SIGTERM.",
-                                     .sets = {{options, &arguments}}};
+                                     .sets = {{options, &arguments, NULL}}};
     pid_t parent = getppid();
     struct store *store = NULL;
     struct gr_instance instance;

@@ -156,7 +156,12 @@ listen_for_clients(struct store *store)
 {
     granary_err err = GRANARY_OK;
 
-    store->doors.listen_fd = gr_unix_listen(store->instance.store_socket, &err);
+    if (store->doors.lent) {
+        (void)fcntl(store->doors.listen_fd, F_SETFD, FD_CLOEXEC);
+        (void)fcntl(store->doors.listen_fd, F_SETFL, O_NONBLOCK);
+    } else {
+        store->doors.listen_fd = gr_unix_listen(store->instance.store_socket, &err);
+    }
     if (store->doors.listen_fd < 0 || (err = admit_open(store)) != GRANARY_OK) {
         return err;
     }
@@ -257,6 +262,8 @@ store_create(const struct store_options *options, struct store **ret_store)
         return gr_fail(GRANARY_ENOMEM, "no memory for the store");
     }
     store->doors.stop_fd = options->stop_fd;
+    store->doors.lent = options->listen_fd > 0;
+    store->doors.listen_fd = store->doors.lent ? options->listen_fd : -1;
     store->clients.group = STORE_NO_GROUP;
     store->rung = shmfile_climb();
     if (store->rung < SHMFILE_OWN_USER && options->group != NULL) {
@@ -389,7 +396,7 @@ store_destroy(struct store *store)
     } else {
         end_state(store);
     }
-    if (store->doors.listen_fd >= 0) {
+    if (store->doors.listen_fd >= 0 && !store->doors.lent) {
         (void)unlink(store->instance.store_socket);
     }
     depots_close(store);

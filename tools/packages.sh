@@ -3,14 +3,20 @@
 # shellcheck disable=SC2034 # for those that source it
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libzmq3-dev liblz4-dev libsnappy-dev libzstd-dev libbrotli-dev zlib1g-dev libbz2-dev libnuma-dev libxxhash-dev
 libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libjansson-dev libopenblas-dev libpcre2-dev libpg-query-dev libseccomp-dev libedit-dev
-libpython3-dev python3-minimal python3-numpy tzdata"
+libmicrohttpd-dev libpython3-dev python3-minimal python3-numpy tzdata"
 # What each tier of tools/check needs beside those of the tiers before it.
 # shellcheck disable=SC2034
 check_packages="clang-format libcmocka-dev liblmdb-dev strace git python3-pandas python3-cloudpickle faketime e2fsprogs xfsprogs tmux"
 # shellcheck disable=SC2034
 all_packages="mypy abigail-tools clang libclang-rt-14-dev spin python3-joblib python3-dask"
 # shellcheck disable=SC2034
-release_packages="qemu-system-x86 busybox-static cpio python3-dbg python3-nbconvert python3-ipykernel"
+release_packages="qemu-system-x86 busybox-static cpio python3-dbg python3-nbconvert python3-ipykernel chromium chromium-driver python3-selenium prometheus"
+
+# What tools/package needs beside the Build-Depends of tools/packaging/debian/control, and what its --check needs.
+# shellcheck disable=SC2034
+package_packages="git dpkg-dev debhelper dh-python fakeroot"
+# shellcheck disable=SC2034
+package_check_packages="lintian mmdebstrap piuparts zsh man-db"
 
 # shellcheck disable=SC2034
 differ_packages="python3-minimal python3-numpy python3-pandas postgresql-15 python3-psycopg2"

@@ -256,20 +256,9 @@ granary_inspect_stat_sized(granary_inspector *inspector, uint32_t session, grana
         return err;
     }
     stat = (granary_store_stat){
-        .capacity_bytes = copy.account[GR_ACCOUNT_CAPACITY],
-        .free_bytes = copy.account[GR_ACCOUNT_FREE],
-        .reserved_bytes = copy.account[GR_ACCOUNT_RESERVED],
-        .writing_bytes = copy.account[GR_ACCOUNT_WRITING],
-        .sealed_bytes = copy.account[GR_ACCOUNT_SEALED],
-        .retiring_bytes = copy.account[GR_ACCOUNT_RETIRING],
-        .pooled_bytes = copy.account[GR_ACCOUNT_POOLED],
-        .spilled_bytes = copy.account[GR_ACCOUNT_SPILLED],
-        .disk_bytes = copy.account[GR_ACCOUNT_DISK],
-        .objects = copy.account[GR_ACCOUNT_OBJECTS],
-        .objects_spilled = copy.account[GR_ACCOUNT_OBJECTS_SPILLED],
-        .clients = copy.account[GR_ACCOUNT_CLIENTS],
-        .index_bytes = copy.account[GR_ACCOUNT_INDEX],
-        .remote_bytes = copy.account[GR_ACCOUNT_REMOTE],
+#define ACCOUNT(name, member, unit, part, summary) .member = copy.account[GR_ACCOUNT_##name],
+#include "contract/account.def"
+#undef ACCOUNT
 #define COUNTER(name, unit, summary) .name = copy.counters[GR_COUNTER_##name],
 #include "contract/counters.def"
 #undef COUNTER

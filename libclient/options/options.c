@@ -21,6 +21,7 @@
 struct row {
     const struct gr_option *option;
     void *target;
+    granary_err (*note)(void *target, const struct gr_option *option, char *text);
 };
 
 struct parsing {
@@ -176,10 +177,9 @@ parse_value(const struct gr_option *option, const char *text, int64_t *ret_value
 }
 
 static granary_err
-take(const struct row *row, char *text)
+take(const struct gr_option *option, void *target, char *text)
 {
-    const struct gr_option *option = row->option;
-    char *field = (char *)row->target + option->offset;
+    char *field = (char *)target + option->offset;
     bool as_text = option->kind == GR_OPTION_IS_TEXT || option->as_text ||
                    (option->kind == GR_OPTION_IS_CHOICE && option->width == sizeof(char *));
     int64_t value = 0;
@@ -195,6 +195,29 @@ take(const struct row *row, char *text)
         memcpy(field, &value, option->width);
     }
     return GRANARY_OK;
+}
+
+const struct gr_option *
+gr_option_find(const struct gr_option *options, const char *name)
+{
+    for (; options != NULL && options->name != NULL; options++) {
+        if (strcmp(options->name, name) == 0) {
+            return options;
+        }
+    }
+    return NULL;
+}
+
+granary_err
+gr_option_take(const struct gr_option *option, void *target, char *text)
+{
+    if (option->value == NULL && strcmp(text, "no") == 0) {
+        return GRANARY_OK;
+    }
+    if (option->value == NULL && strcmp(text, "yes") != 0) {
+        return gr_fail(GRANARY_EINVAL, "'%s' is none of yes, no", text);
+    }
+    return take(option, target, text);
 }
 
 /* ---- argp ---- */
@@ -247,7 +270,8 @@ parse_key(int key, char *text, struct argp_state *state)
         if (row == NULL) {
             return ARGP_ERR_UNKNOWN;
         }
-        if (take(row, text) != GRANARY_OK) {
+        if (take(row->option, row->target, text) != GRANARY_OK ||
+            (row->note != NULL && row->note(row->target, row->option, text) != GRANARY_OK)) {
             argp_error(state, "--%s: %s", row->option->name, granary_error_message());
         }
         return 0;
@@ -272,7 +296,7 @@ gr_options_parse(const struct gr_options *options, int argc, char **argv)
                 .flags = (option->optional ? OPTION_ARG_OPTIONAL : 0) | (option->hidden ? OPTION_HIDDEN : 0),
                 .doc = option->help,
                 .group = option->group};
-            parsing.rows[parsing.count++] = (struct row){option, options->sets[s].target};
+            parsing.rows[parsing.count++] = (struct row){option, options->sets[s].target, options->sets[s].note};
         }
     }
     argp_err_exit_status = STATUS_USAGE;

@@ -39,10 +39,11 @@ struct gr_option {
     const char *choices; /* "memory|sqlite" */
     /* Takes the text (NULL: there is none) into the target, or the field. Errors: EINVAL, with a message that quotes the text. */
     granary_err (*take)(void *target, char *text);
-    bool as_text;  /* the field is a const char *: the text is checked, and kept as it is */
-    bool optional; /* the value may be left out, and is NULL then */
-    bool hidden;   /* from --help */
-    int group;     /* of rows in --help; they stand in the order of their groups */
+    bool as_text;   /* the field is a const char *: the text is checked, and kept as it is */
+    bool optional;  /* the value may be left out, and is NULL then */
+    bool hidden;    /* from --help */
+    char separator; /* it may be given several times; between values in an environment variable. 0: once */
+    int group;      /* of rows in --help; they stand in the order of their groups */
 };
 
 #define GR_OPTION_FIELD(type, member) .offset = offsetof(type, member), .width = sizeof(((type *)NULL)->member)
@@ -73,6 +74,8 @@ struct gr_option {
 struct gr_option_set {
     const struct gr_option *options; /* NULL: none */
     void *target;
+    /* Hears of each that is given, when its value is taken: text lives as long as argv. NULL: nobody does */
+    granary_err (*note)(void *target, const struct gr_option *option, char *text);
 };
 
 #define GR_OPTION_SETS 4
@@ -94,6 +97,15 @@ struct gr_options {
  * Returns the position in argv of the first argument; argv is put in order for that.
  */
 int gr_options_parse(const struct gr_options *options, int argc, char **argv);
+
+/* A row by its name; NULL: there is none. */
+const struct gr_option *gr_option_find(const struct gr_option *options, const char *name);
+
+/*
+ * A value from elsewhere than the command line goes into its field of target; the field keeps the text, if it keeps
+ * any. One without a value takes yes or no. Errors: EINVAL, with a message that quotes the text
+ */
+granary_err gr_option_take(const struct gr_option *option, void *target, char *text);
 
 /*
  * "DIR" or "DIR=SIZE": a directory, and a limit of what lies there (0: none is given). The text is cut behind the

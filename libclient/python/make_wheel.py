@@ -1,6 +1,7 @@
 """A wheel of what was built: the package, its library, and the daemons. It needs nothing but Python.
 
     make_wheel.py BUILD [DIRECTORY]       BUILD: build/release. The wheel is written into DIRECTORY, default BUILD/wheel
+    make_wheel.py --metadata VERSION      print what tells of the package, for those who install it otherwise
 
 Then `pip install --no-index BUILD/wheel/granary-*.whl`. The machine needs the shared libraries that granary was built with
 (libzmq, liblz4, libnuma, ...): `tools/packages.sh` names their Debian packages.
@@ -52,6 +53,9 @@ def contents(build: str) -> Dict[str, str]:
 
 
 def main() -> None:
+    if sys.argv[1] == "--metadata":
+        sys.stdout.write(META.format(version=sys.argv[2]))
+        return
     build = sys.argv[1]
     out = sys.argv[2] if len(sys.argv) > 2 else os.path.join(build, "wheel")
     files = contents(build)

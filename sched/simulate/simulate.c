@@ -385,7 +385,7 @@ simulate_main(int argc, char **argv)
             "durations were recorded. Every graph must end, and nothing may succeed twice. What is granted must come "
             "back, and never exceed what there is. Sessions must get their shares.",
         .most = 1,
-        .sets = {{options, &simulate}}};
+        .sets = {{options, &simulate, NULL}}};
     struct recording recording = {0};
     uint64_t violations = 0;
     int first;

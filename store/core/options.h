@@ -25,6 +25,7 @@ struct store_options {
     const char *group;           /* whose members may connect beside the store's own user; NULL: nobody */
     unsigned high_percent;       /* of the budget without a copy: spilling begins by itself; 0: 90 */
     unsigned low_percent;        /* ... and ends, below high_percent; 0: 75, or what fits */
+    int listen_fd;               /* somebody else's listening socket at the instance's path; 0: the store makes one */
     int stop_fd;                 /* readable: store_run() ends */
     bool fresh;                  /* what an earlier store left is given up */
 };

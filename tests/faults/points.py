@@ -499,7 +499,7 @@ def main():
     parser.add_argument('--calls', action='store_true', help='system calls and allocations, too')
     parser.add_argument('--verbose', action='store_true')
     arguments = parser.parse_args()
-    World.preload = BIN.parent / 'lib/libgranary-faults.so' if arguments.calls or arguments.what == 'found' else None
+    World.preload = BIN.parent / 'lib/granary/libgranary-faults.so' if arguments.calls or arguments.what == 'found' else None
     table = points()
     good = reach(table) if arguments.what == 'reach' else found() if arguments.what == 'found' else attempt(table, arguments)
     sys.exit(0 if good else 1)

@@ -20,6 +20,7 @@ KEPT = {
     "topology_parse": "text instead of a file, for its own test",
     "store_turn": "tests of the store turn it themselves",
     "store_die": "tests let a store die without a process",
+    "gr_config_parse": "the parser apart from files, for its fuzz target",
     "gr_simd_limit": "tests run all instruction sets that the machine has",
     "gr_region_absorb": "the plan's test world joins the batches of a plan",
     "gr_schema_nearest": "the name apart from the message, for its own test",

@@ -8,7 +8,7 @@
 #include "base/fault/fault.h"
 #include "bench/bench.h"
 #include "cli/command/command.h"
-#include "manual.h"
+#include "cli/manual/manual.h"
 #include "torture/torture.h"
 
 const struct command command_bench = {.rows = bench_rows, .which = "which one?"};
@@ -39,14 +39,21 @@ print_help(FILE *out)
     (void)fprintf(out, "\n`granary COMMAND --help` tells the options of a command.\n" COMMAND_STATUS "\n");
 }
 
-/* `granary help`; with --man or --completion, for those who install it. */
+/* `granary help`; with --man, --completion or --complete, for those who install it, and for shells. */
 static int
-print_help_of(const char *what)
+print_help_of(int count, char **words)
 {
+    const char *what = count > 0 ? words[0] : "";
+
     if (strcmp(what, "--man") == 0) {
-        manual_print(rows);
-    } else if (strcmp(what, "--completion") == 0) {
-        completion_print(rows);
+        return count > 1 && words[1][0] == '/' ? manual_write(rows, words[1])
+                                               : manual_print(rows, count > 1 ? words[1] : NULL);
+    }
+    if (strcmp(what, "--completion") == 0) {
+        return complete_script(count > 1 ? words[1] : "bash");
+    }
+    if (strcmp(what, "--complete") == 0) {
+        complete_print(rows, count - 1, words + 1);
     } else {
         print_help(stdout);
     }
@@ -107,7 +114,7 @@ main(int argc, char **argv)
             print_help(stderr);
             return 2;
         }
-        return print_help_of(argc > 2 ? argv[2] : "");
+        return print_help_of(argc - 2, argv + 2);
     }
     if (strcmp(argv[1], "--version") == 0) {
         argv[1] = version;

@@ -4,6 +4,7 @@
 #   granary_room(store/index SOURCES index.c name.c USES base store/base LINKS PkgConfig::lz4)
 #   granary_program(granary-store SOURCES main.c USES store)
 #   granary_library(granary ROOMS base object PACKAGES zmq HEADERS graph.h)   an installed library, shared and static
+#   granary_config()                                              granaryConfig.cmake, once all libraries are there
 #   granary_test(test_arena SOURCES test_arena.c USES store)      a program and a ctest entry; cmocka
 #       [LABELS integration] [TIMEOUT 60] [SERIAL] [TSAN]
 #   granary_add_test(cli_kills COMMAND bash kills.sh)             a ctest entry alone; the command may be a target
@@ -104,6 +105,7 @@ function(granary_library name)
   endforeach()
   granary_seal_archive(${name}-static ${LIBRARY_ARCHIVES})
   granary_library_flags(below_flags ${LIBRARY_PACKAGES})
+  set_property(GLOBAL APPEND PROPERTY granary_libraries "${name}${below_flags} -pthread -lm -ldl")
   # Relative to where it lies: --prefix or a move of the tree after this keeps it true.
   file(RELATIVE_PATH lib_to_include ${CMAKE_INSTALL_FULL_LIBDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
   configure_file(${name}.pc.in ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc @ONLY)
@@ -112,6 +114,20 @@ function(granary_library name)
   list(TRANSFORM LIBRARY_HEADERS PREPEND ${CMAKE_SOURCE_DIR}/include/granary/)
   install(FILES ${LIBRARY_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/granary)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+# granaryConfig.cmake, for those who use find_package() and not pkg-config: the same libraries.
+function(granary_config)
+  include(CMakePackageConfigHelpers)
+  get_property(libraries GLOBAL PROPERTY granary_libraries)
+  foreach(library IN LISTS libraries)
+    string(APPEND rows " \"${library}\"")
+  endforeach()
+  file(RELATIVE_PATH lib_to_include ${CMAKE_INSTALL_FULL_LIBDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
+  configure_file(${CMAKE_SOURCE_DIR}/tools/cmake/granaryConfig.cmake.in ${CMAKE_BINARY_DIR}/granaryConfig.cmake @ONLY)
+  write_basic_package_version_file(${CMAKE_BINARY_DIR}/granaryConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  install(FILES ${CMAKE_BINARY_DIR}/granaryConfig.cmake ${CMAKE_BINARY_DIR}/granaryConfigVersion.cmake
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/granary)
 endfunction()
 
 function(granary_program name)

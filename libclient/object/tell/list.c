@@ -155,20 +155,9 @@ granary_store_stat_get_sized(granary_client *client, granary_store_stat *ret_sta
         gr_cpu_relax();
     }
     stat = (granary_store_stat){
-        .capacity_bytes = account[GR_ACCOUNT_CAPACITY],
-        .free_bytes = account[GR_ACCOUNT_FREE],
-        .reserved_bytes = account[GR_ACCOUNT_RESERVED],
-        .writing_bytes = account[GR_ACCOUNT_WRITING],
-        .sealed_bytes = account[GR_ACCOUNT_SEALED],
-        .retiring_bytes = account[GR_ACCOUNT_RETIRING],
-        .pooled_bytes = account[GR_ACCOUNT_POOLED],
-        .spilled_bytes = account[GR_ACCOUNT_SPILLED],
-        .disk_bytes = account[GR_ACCOUNT_DISK],
-        .objects = account[GR_ACCOUNT_OBJECTS],
-        .objects_spilled = account[GR_ACCOUNT_OBJECTS_SPILLED],
-        .clients = account[GR_ACCOUNT_CLIENTS],
-        .index_bytes = account[GR_ACCOUNT_INDEX],
-        .remote_bytes = account[GR_ACCOUNT_REMOTE],
+#define ACCOUNT(name, member, unit, part, summary) .member = account[GR_ACCOUNT_##name],
+#include "contract/account.def"
+#undef ACCOUNT
 #define COUNTER(name, unit, summary)                                                                                   \
     .name = atomic_load_explicit(&control->counters[GR_COUNTER_##name], memory_order_relaxed),
 #include "contract/counters.def"

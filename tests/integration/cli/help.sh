@@ -1,5 +1,5 @@
 #!/bin/bash
-# The words of the commands: examples that work, short sentences, a manual page without warnings, completion.
+# The words of the commands: examples that work, short sentences. (Manual pages and completion: tests/packaging.)
 . "$(dirname "$0")/lib.sh"
 
 source=$PWD
@@ -49,29 +49,3 @@ for command in "${first[@]}" "${middle[@]}" "${last[@]}"; do
 done
 [ "$ran" -gt 55 ] || fail "only $ran examples"
 [ -z "$(leftovers)" ] || fail "left: $(leftovers)"
-
-# The manual page has each command, and renders without a warning.
-granary help --man >granary.1
-for command in "${commands[@]}"; do
-    grep -q "^.SS ..granary $command" granary.1 || fail "the manual page lacks $command"
-done
-if command -v groff >/dev/null; then
-    groff -man -Tutf8 -ww -z granary.1 2>warnings || fail "groff"
-    [ ! -s warnings ] || fail "the manual page: $(cat warnings)"
-fi
-if command -v man >/dev/null; then
-    [ -z "$(man --warnings -l granary.1 2>&1 >/dev/null)" ] || fail "man --warnings"
-fi
-
-# Completion: commands, their options, the parts of a command.
-granary help --completion >completion
-complete_line() {
-    bash -c '. ./completion; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _granary 2>/dev/null; echo "${COMPREPLY[@]}"' _ "$@"
-}
-for command in "${commands[@]}"; do
-    [[ " $(complete_line granary "$command") " = *" $command "* ]] || fail "completion lacks $command"
-done
-[ "$(complete_line granary put --con)" = --contains= ] || fail "options: $(complete_line granary put --con)"
-[ "$(complete_line granary bench te)" = tensor ] || fail "parts: $(complete_line granary bench te)"
-[ "$(complete_line granary bench mix --cl)" = --clients= ] || fail "options of a part: $(complete_line granary bench mix --cl)"
-[ "$(complete_line granary torture nth --st)" = "--stride= --sticky" ] || fail "options of parts"

@@ -140,10 +140,11 @@ parse_options(const struct command_row *row, struct cli *cli, int argc, char **a
     struct parsed parsed = {command, cli};
     struct gr_options options = {.arguments = row->usage != NULL && row->usage[0] != '\0' ? row->usage : NULL,
                                  .doc = row->doc,
-                                 .sets = {{NULL, &parsed},
-                                          {command->options, cli->self},
-                                          {command->access == NULL ? NULL : command->access->options, cli->self},
-                                          {command->alone ? NULL : command_options, cli}},
+                                 .sets = {{NULL, &parsed, NULL},
+                                          {command->options, cli->self, NULL},
+                                          {command->access == NULL ? NULL : command->access->options, cli->self,
+                                           command->access == NULL ? NULL : command->access->note},
+                                          {command->alone ? NULL : command_options, cli, NULL}},
                                  .check = check_parsed};
     int first;
 

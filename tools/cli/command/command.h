@@ -20,6 +20,7 @@
 /* What a command works on: options that come with it, and how it is opened. */
 struct access {
     const struct gr_option *options; /* of self, which begins with the struct they are of; NULL: none */
+    granary_err (*note)(void *self, const struct gr_option *option, char *text); /* each that is given; or NULL */
     int (*open)(struct cli *cli);    /* NULL: the command does */
     void (*close)(struct cli *cli);  /* only what was opened */
 };

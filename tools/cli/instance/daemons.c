@@ -20,6 +20,7 @@
 #include "base/process/daemon.h"
 
 #define READY_FD         3
+#define LISTEN_FD        4
 #define READY_TIMEOUT_MS 60000
 #define ARGUMENTS_MAX    48
 
@@ -31,6 +32,7 @@ daemons_init(struct daemon daemons[static DAEMONS])
     daemons[DAEMON_STORE] = (struct daemon){.kind = DAEMON_STORE, .name = "store", .program = "granary-store"};
     daemons[DAEMON_SCHED] = DAEMON_SCHED_INIT;
     daemons[DAEMON_POOL] = (struct daemon){.kind = DAEMON_POOL, .name = "pool", .program = "granary-executor"};
+    daemons[DAEMON_WEB] = (struct daemon){.kind = DAEMON_WEB, .name = "web", .program = "granary-web"};
 }
 
 static int
@@ -137,6 +139,9 @@ become_daemon(const struct daemon *daemon, const struct supervisor_options *opti
     if (in_order) {
         argv[argc++] = "--die-with-parent";
     }
+    if (options->foreground) {
+        (void)setpgid(0, 0); /* a terminal's Ctrl-C is for the supervisor, who ends all in order */
+    }
     redirect(daemon, options->instance.runtime, ready_fd);
     switch (daemon->kind) {
     case DAEMON_STORE:
@@ -147,6 +152,11 @@ become_daemon(const struct daemon *daemon, const struct supervisor_options *opti
         argc = add(argv, argc, "--disk-quota", options->disk_quota);
         argc = add(argv, argc, "--remote-dir", options->remote_dir);
         argc = add(argv, argc, "--levels", options->levels);
+        argc = add(argv, argc, "--group", options->group);
+        if (options->listen_fd > 0) {
+            (void)dup2(options->listen_fd, LISTEN_FD);
+            argc = add(argv, argc, "--listen-fd", "4");
+        }
         break;
     case DAEMON_SCHED:
         argc = add(argv, argc, "--memory", memory);
@@ -156,6 +166,9 @@ become_daemon(const struct daemon *daemon, const struct supervisor_options *opti
         if (options->schedulers > 1) {
             argv[argc++] = "--standby";
         }
+        break;
+    case DAEMON_WEB:
+        argc = add(argv, argc, "--listen", options->http[0] == '\0' ? NULL : options->http);
         break;
     default:
         argv[argc++] = "--pool";
@@ -173,7 +186,8 @@ become_daemon(const struct daemon *daemon, const struct supervisor_options *opti
 
 /* Wait for the one line a daemon says about its start, unless the one it needs for that ends. */
 static granary_err
-read_ready(const char *name, int fd, const struct daemon *needs, int needs_fd, const struct gr_instance *instance)
+read_ready(const char *name, int fd, const struct daemon *needs, int needs_fd, int stop_fd,
+           const struct gr_instance *instance)
 {
     int64_t deadline = gr_deadline_ns(READY_TIMEOUT_MS);
     char line[GR_DAEMON_LINE_MAX] = "";
@@ -182,12 +196,16 @@ read_ready(const char *name, int fd, const struct daemon *needs, int needs_fd, c
     granary_err err;
 
     while (strchr(line, '\n') == NULL && used < sizeof line - 1) {
-        struct pollfd pollers[2] = {{.fd = fd, .events = POLLIN}, {.fd = needs_fd, .events = POLLIN}};
+        struct pollfd pollers[3] = {
+            {.fd = fd, .events = POLLIN}, {.fd = needs_fd, .events = POLLIN}, {.fd = stop_fd, .events = POLLIN}};
         ssize_t n;
 
-        if (poll(pollers, 2, gr_left_ms(deadline)) == 0) {
+        if (poll(pollers, 3, gr_left_ms(deadline)) == 0) {
             return gr_fail(GRANARY_ETIMEDOUT, "the %s was not ready within %d s: see %s/log/%s.log", name,
                            READY_TIMEOUT_MS / 1000, instance->runtime, name);
+        }
+        if (pollers[2].revents != 0) {
+            return gr_fail(GRANARY_ECANCELLED, "stopped while the %s was started", name);
         }
         if (pollers[0].revents == 0 && pollers[1].revents != 0) {
             return gr_fail(GRANARY_ELOST, "the %s ended while the %s was started", needs->name, name);
@@ -210,7 +228,7 @@ read_ready(const char *name, int fd, const struct daemon *needs, int needs_fd, c
 
 granary_err
 daemon_start(struct daemon *daemon, const struct supervisor_options *options, const char *memory,
-             const struct daemon *needs)
+             const struct daemon *needs, int stop_fd)
 {
     char path[PATH_MAX];
     pid_t supervisor;
@@ -235,8 +253,9 @@ daemon_start(struct daemon *daemon, const struct supervisor_options *options, co
         err = gr_fail_errno("fork");
     } else {
         needs_fd = needs == NULL ? -1 : gr_pidfd_open(needs->pid);
-        err = FAULT_FAILS(daemon_ready) ? gr_fail_errno("the %s", daemon->name)
-                                        : read_ready(daemon->name, ready[0], needs, needs_fd, &options->instance);
+        err = FAULT_FAILS(daemon_ready)
+                  ? gr_fail_errno("the %s", daemon->name)
+                  : read_ready(daemon->name, ready[0], needs, needs_fd, stop_fd, &options->instance);
         gr_fd_close(&needs_fd);
     }
     gr_fd_close(&ready[0]);

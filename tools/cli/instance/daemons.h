@@ -12,8 +12,8 @@
 /* How long a daemon may take to stop before it is killed. */
 #define DAEMON_STOP_TIMEOUT_MS 10000
 
-/* In starting order; they are stopped in reverse. */
-enum daemon_kind { DAEMON_STORE, DAEMON_SCHED, DAEMON_POOL, DAEMONS };
+/* In starting order; they are stopped in reverse. The page is there when it was asked for. */
+enum daemon_kind { DAEMON_STORE, DAEMON_SCHED, DAEMON_POOL, DAEMON_WEB, DAEMONS };
 
 struct daemon {
     enum daemon_kind kind;
@@ -40,13 +40,14 @@ void daemons_recall(const struct gr_instance *instance, struct daemon ret_daemon
  * Start a daemon and wait until it is ready. It ends when this process does, in order. The store is killed instead,
  * so that the next one finds its objects. (In a private instance it ends in order, too.)
  *
- * memory  SIZE as text: the store's budget; NULL: the default
- * needs   a running one without which this does not become ready; NULL: none
- * Errors  what the daemon says it could not do · ETIMEDOUT · ELOST it or needs has ended · ENOENT no such program
+ * memory   SIZE as text: the store's budget; NULL: the default
+ * needs    a running one without which this does not become ready; NULL: none
+ * stop_fd  readable: give up
+ * Errors  what the daemon says it could not do · ETIMEDOUT · ECANCELLED given up · ELOST it or needs has ended · ENOENT no such program
  *         beside ours; it may run all the same (pid) and wants daemon_stop()
  */
 granary_err daemon_start(struct daemon *daemon, const struct supervisor_options *options, const char *memory,
-                         const struct daemon *needs);
+                         const struct daemon *needs, int stop_fd);
 
 /* Stop a daemon and wait until it is gone: SIGTERM, then SIGKILL when it takes too long. Fine when none runs. */
 void daemon_stop(struct daemon *daemon);

@@ -21,12 +21,12 @@
 #include "contract/executor_page.h"
 #include "spill/spill.h"
 
-/* What an instance makes in its runtime directory. The supervisor's lock goes last: who finds it knows the directory.
+/* What an instance makes in its runtime directory. The supervisor's lock goes last: who finds it knows the directory. The store's socket goes first, or not at all.
  */
-static const char *const runtime_files[] = {"store.sock",        "sched.sock", "pool.sock",    "instance.json",
-                                            "instance.json.new", "log",        "state.db-shm", "state.db-wal",
-                                            "state.db-journal",  "state.db",   "store.lock",   "sched.lock",
-                                            GR_EXECUTOR_PAGES,   GR_STACKS,    GR_ROSTER,      LEFTOVERS_LOCK};
+static const char *const runtime_files[] = {
+    "store.sock",        "sched.sock", "pool.sock",       "web.sock",     "web.url",          "instance.json",
+    "instance.json.new", "log",        "state.db-shm",    "state.db-wal", "state.db-journal", "state.db",
+    "store.lock",        "sched.lock", GR_EXECUTOR_PAGES, GR_STACKS,      GR_ROSTER,          LEFTOVERS_LOCK};
 
 granary_err
 leftovers_check_directory(const struct gr_instance *instance)
@@ -115,7 +115,7 @@ leftovers_found(const struct gr_instance *instance)
 }
 
 void
-leftovers_sweep(const struct gr_instance *instance)
+leftovers_sweep(const struct gr_instance *instance, bool keep_socket)
 {
     char path[PATH_MAX];
 
@@ -125,7 +125,7 @@ leftovers_sweep(const struct gr_instance *instance)
     (void)gr_instance_sweep_shm(instance);
     level_clear_directory(instance->spill_default);
     (void)rmdir(instance->spill_default); /* stays when persistent objects are in it */
-    for (size_t i = 0; i < sizeof runtime_files / sizeof runtime_files[0]; i++) {
+    for (size_t i = keep_socket; i < sizeof runtime_files / sizeof runtime_files[0]; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", instance->runtime, runtime_files[i]);
         gr_remove_tree(path);
     }

@@ -34,7 +34,8 @@ bool leftovers_found(const struct gr_instance *instance);
 bool leftovers_logs(const struct gr_instance *instance, char ret_path[LEFTOVERS_LOGS_MAX]);
 
 /* Remove the instance's shared memory, spill files (but persistent ones), its files in the runtime directory and that
- * if nothing is left, and the directory above when it is ours. What stays of one with a name are its logs. */
-void leftovers_sweep(const struct gr_instance *instance);
+ * if nothing is left, and the directory above when it is ours. What stays of one with a name are its logs. keep_socket:
+ * and the store's socket, which is a service manager's. */
+void leftovers_sweep(const struct gr_instance *instance, bool keep_socket);
 
 #endif

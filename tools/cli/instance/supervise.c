@@ -84,10 +84,11 @@ stop_schedulers(struct supervisor *self)
 static void
 stop_all(struct supervisor *self)
 {
+    daemon_stop(&self->daemons[DAEMON_WEB]);
     daemon_stop(&self->daemons[DAEMON_POOL]);
     stop_schedulers(self);
     daemon_stop(&self->daemons[DAEMON_STORE]);
-    leftovers_sweep(&self->options->instance);
+    leftovers_sweep(&self->options->instance, self->options->listen_fd > 0);
 }
 
 /*
@@ -101,6 +102,7 @@ give_up(struct supervisor *self)
         stop_all(self);
         return;
     }
+    daemon_stop(&self->daemons[DAEMON_WEB]);
     daemon_stop(&self->daemons[DAEMON_POOL]);
     stop_schedulers(self);
     daemon_kill(&self->daemons[DAEMON_STORE]);
@@ -114,9 +116,10 @@ write_instance_file(const struct supervisor *self)
     const struct daemon *store = &self->daemons[DAEMON_STORE];
     const struct daemon *sched = &self->daemons[DAEMON_SCHED];
     const struct daemon *pool = &self->daemons[DAEMON_POOL];
+    const struct daemon *web = &self->daemons[DAEMON_WEB];
     int restarts = sched->restarts;
     char path[PATH_MAX], made[PATH_MAX];
-    char text[2048];
+    char text[2048], page[64] = "";
     int length;
     granary_err err;
     int fd;
@@ -126,13 +129,16 @@ write_instance_file(const struct supervisor *self)
     }
     (void)snprintf(path, sizeof path, "%s/instance.json", options->instance.runtime);
     (void)snprintf(made, sizeof made, "%s/instance.json.new", options->instance.runtime);
+    if (web->pid > 0) { /* a page that is not there has no pid, not even 0: somebody might kill that */
+        (void)snprintf(page, sizeof page, "\"web_pid\": %d, \"web_restarts\": %d, ", (int)web->pid, web->restarts);
+    }
     length = snprintf(
         text, sizeof text,
         "{\"version\": \"%s\", \"supervisor_pid\": %d, \"store_pid\": %d, \"sched_pid\": %d, \"pool_pid\": %d, "
         "\"store_restarts\": %d, \"sched_restarts\": %d, \"pool_restarts\": %d, "
-        "\"executors\": %d, \"started_at_ms\": %lld, \"shm_prefix\": \"%s\"}\n",
+        "%s\"executors\": %d, \"started_at_ms\": %lld, \"shm_prefix\": \"%s\"}\n",
         granary_version(), (int)getpid(), (int)store->pid, (int)active_scheduler(self), (int)pool->pid, store->restarts,
-        restarts, pool->restarts, options->executors, (long long)self->started_ms, options->instance.shm_prefix);
+        restarts, pool->restarts, page, options->executors, (long long)self->started_ms, options->instance.shm_prefix);
     fd = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return gr_fail_errno("%s", made);
@@ -166,16 +172,20 @@ start_all(struct supervisor *self)
     granary_err err;
 
     self->started_ms = gr_wall_ms();
-    err = daemon_start(&self->daemons[DAEMON_STORE], self->options, self->options->memory, NULL);
+    err = daemon_start(&self->daemons[DAEMON_STORE], self->options, self->options->memory, NULL, self->stop_fd);
 
     if (err == GRANARY_OK) {
         err = ask_memory(self);
     }
     for (int i = 0; i <= self->other_count && err == GRANARY_OK; i++) {
-        err = daemon_start(scheduler(self, i), self->options, self->memory, NULL);
+        err = daemon_start(scheduler(self, i), self->options, self->memory, NULL, self->stop_fd);
     }
     if (err == GRANARY_OK) {
-        err = daemon_start(&self->daemons[DAEMON_POOL], self->options, self->memory, &self->daemons[DAEMON_SCHED]);
+        err = daemon_start(&self->daemons[DAEMON_POOL], self->options, self->memory, &self->daemons[DAEMON_SCHED],
+                           self->stop_fd);
+    }
+    if (err == GRANARY_OK && self->options->http != NULL) {
+        err = daemon_start(&self->daemons[DAEMON_WEB], self->options, NULL, NULL, self->stop_fd);
     }
     return err == GRANARY_OK ? write_instance_file(self) : err;
 }
@@ -184,7 +194,7 @@ start_all(struct supervisor *self)
 static granary_err
 start_again(const struct supervisor *self, struct daemon *daemon, const struct daemon *needs)
 {
-    granary_err err = daemon_start(daemon, self->options, self->memory, needs);
+    granary_err err = daemon_start(daemon, self->options, self->memory, needs, self->stop_fd);
 
     daemon->restarts++;
     if (err != GRANARY_OK) {
@@ -203,7 +213,7 @@ start_again(const struct supervisor *self, struct daemon *daemon, const struct d
 static bool
 may_try_again(granary_err err, int tries)
 {
-    if (err == GRANARY_OK || err == GRANARY_ETIMEDOUT || tries == QUICK_DEATHS) {
+    if (err == GRANARY_OK || err == GRANARY_ETIMEDOUT || err == GRANARY_ECANCELLED || tries == QUICK_DEATHS) {
         return false;
     }
     if (err != GRANARY_ELOST) {
@@ -307,6 +317,9 @@ bring_back(struct supervisor *self)
         }
     }
     self->retry_ns = INT64_MAX;
+    if (err == GRANARY_ECANCELLED) {
+        return true; /* what asks for the end is looked at next */
+    }
     if (err != GRANARY_OK) {
         gr_log_error("DAEMON-START", "%s: see %s/log/%s.log%s", granary_error_message(),
                      self->options->instance.runtime, late->name, may_pass(err) ? "; it is tried again" : "");
@@ -315,6 +328,17 @@ bring_back(struct supervisor *self)
     }
     (void)write_instance_file(self);
     return true;
+}
+
+/* The page ended by itself. The instance works without: one that ends again and again stays away. */
+static void
+replace_web(struct supervisor *self, struct daemon *web)
+{
+    web->quick_deaths = gr_now_ns() - web->ready_ns < QUICK_NS ? web->quick_deaths + 1 : 0;
+    if (web->quick_deaths <= QUICK_DEATHS) {
+        (void)start_again(self, web, NULL);
+    }
+    (void)write_instance_file(self);
 }
 
 /*
@@ -327,6 +351,10 @@ replace_daemon(struct supervisor *self, struct daemon *daemon, int status)
     gr_log_error("DAEMON-DIED", "daemon=%s pid=%d %s=%d", daemon->name, (int)daemon->pid,
                  WIFSIGNALED(status) ? "signal" : "exit", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     daemon->pid = 0;
+    if (daemon->kind == DAEMON_WEB) {
+        replace_web(self, daemon);
+        return true;
+    }
     if (dies_at_once(daemon, status)) {
         gr_log_error(
             "DAEMON-DIES",
@@ -369,19 +397,41 @@ watch_lock(const struct supervisor *self)
     return fd;
 }
 
+/* When the next thing is due by itself. */
+static int64_t
+due_ns(const struct supervisor *self)
+{
+    return self->watchdog_ns < self->retry_ns ? self->watchdog_ns : self->retry_ns;
+}
+
+/* The service manager hears that this process is not stuck, twice in the time that it gives. */
+static void
+tell_watchdog(struct supervisor *self)
+{
+    int64_t now_ns = gr_now_ns();
+
+    if (self->notify.watchdog_ns > 0 && now_ns >= self->watchdog_ns) {
+        gr_notify_tell(&self->notify, "WATCHDOG=1");
+        self->watchdog_ns = now_ns + self->notify.watchdog_ns / 2;
+    }
+}
+
 /*
  * Wait for a signal, or until something is to be tried again. False: somebody has removed the runtime directory: nobody
  * can reach the instance any more, and another one could be started in its place, with the same shared memory.
  */
 static bool
-wait_for_signal(struct supervisor *self)
+wait_for_signal(struct supervisor *self, bool *ret_stop)
 {
-    struct pollfd fds[2] = {{.fd = self->signal_fd, .events = POLLIN}, {.fd = self->watch_fd, .events = POLLIN}};
+    struct pollfd fds[3] = {{.fd = self->signal_fd, .events = POLLIN},
+                            {.fd = self->watch_fd, .events = POLLIN},
+                            {.fd = self->stop_fd, .events = POLLIN}};
     struct stat lock;
     char events[512];
 
     do {
-        (void)poll(fds, 2, gr_left_ms(self->retry_ns));
+        tell_watchdog(self);
+        (void)poll(fds, 3, gr_left_ms(due_ns(self)));
         if ((fds[1].revents & POLLIN) != 0) {
             (void)!read(self->watch_fd, events, sizeof events);
         }
@@ -390,8 +440,25 @@ wait_for_signal(struct supervisor *self)
                          self->options->instance.runtime);
             return false;
         }
-    } while ((fds[0].revents & POLLIN) == 0 && gr_now_ns() < self->retry_ns);
+    } while (((fds[0].revents | fds[2].revents) & POLLIN) == 0 && gr_now_ns() < self->retry_ns);
+    *ret_stop = (fds[2].revents & POLLIN) != 0;
     return true;
+}
+
+/* The service manager's list of services says how it is. */
+static void
+tell_state(const struct supervisor *self, const char *state)
+{
+    int restarts = 0;
+
+    for (int i = 0; i < DAEMONS; i++) {
+        restarts += self->daemons[i].restarts;
+    }
+    for (int i = 0; i < self->other_count; i++) {
+        restarts += self->others[i].restarts;
+    }
+    gr_notify_tell(&self->notify, "%sSTATUS=%d executors, %d restart%s of daemons; %s", state, self->options->executors,
+                   restarts, restarts == 1 ? "" : "s", self->options->instance.runtime);
 }
 
 /* Until a signal asks for the end. False: a daemon is gone for good, or the directory. */
@@ -400,23 +467,21 @@ supervise(struct supervisor *self)
 {
     for (;;) {
         struct signalfd_siginfo info;
+        bool stop = false;
         pid_t pid;
         int status;
 
-        if (!wait_for_signal(self)) {
+        if (!wait_for_signal(self, &stop)) {
             return false;
+        }
+        if (stop) {
+            return true;
         }
         if (gr_now_ns() >= self->retry_ns && !bring_back(self)) {
             return false;
         }
         if (read(self->signal_fd, &info, sizeof info) != (ssize_t)sizeof info) {
-            if (errno == EINTR || errno == EAGAIN) {
-                continue;
-            }
-            return true;
-        }
-        if (info.ssi_signo != SIGCHLD) {
-            return true;
+            continue;
         }
         while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
             struct daemon *daemon = daemon_of(self, pid);
@@ -425,71 +490,122 @@ supervise(struct supervisor *self)
                 return false;
             }
         }
+        tell_state(self, "");
     }
 }
 
-void
-supervisor_main(struct supervisor *self, int report_fd)
+/* Signals are read from two descriptors: what ends the instance also ends the wait for a daemon that starts. */
+static granary_err
+open_signals(struct supervisor *self)
+{
+    sigset_t stop, rest, all;
+
+    (void)sigemptyset(&stop);
+    (void)sigemptyset(&rest);
+    (void)sigaddset(&stop, SIGTERM);
+    (void)sigaddset(&stop, SIGINT);
+    (void)sigaddset(&rest, SIGHUP);
+    (void)sigaddset(&rest, SIGCHLD);
+    (void)sigorset(&all, &stop, &rest);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+    (void)signal(SIGCHLD, SIG_DFL);
+    self->stop_fd = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+    self->signal_fd = signalfd(-1, &rest, SFD_CLOEXEC | SFD_NONBLOCK);
+    return self->stop_fd < 0 || self->signal_fd < 0 ? gr_fail_errno("signalfd") : GRANARY_OK;
+}
+
+static granary_err
+begin(struct supervisor *self)
 {
     char path[PATH_MAX];
     char pid[32];
-    sigset_t mask;
-    granary_err err;
-    int32_t code;
-    int log_fd;
+    granary_err err = open_signals(self);
 
-    (void)sigemptyset(&mask);
-    (void)sigaddset(&mask, SIGTERM);
-    (void)sigaddset(&mask, SIGINT);
-    (void)sigaddset(&mask, SIGHUP);
-    (void)sigaddset(&mask, SIGCHLD);
-    (void)sigprocmask(SIG_SETMASK, &mask, NULL);
-    (void)signal(SIGCHLD, SIG_DFL);
-    self->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
     self->watch_fd = watch_lock(self);
     self->retry_ns = INT64_MAX;
-
+    self->watchdog_ns = self->notify.watchdog_ns > 0 ? 0 : INT64_MAX;
     (void)snprintf(path, sizeof path, "%s/log", self->options->instance.runtime);
-    err = self->signal_fd < 0 ? gr_fail_errno("signalfd") : gr_mkdir_private(path);
+    err = err == GRANARY_OK ? gr_mkdir_private(path) : err;
     (void)snprintf(pid, sizeof pid, "%d\n", (int)getpid());
-    if (err == GRANARY_OK) {
-        err = gr_daemon_lock_write(self->lock_fd, pid);
-    }
-    if (err == GRANARY_OK) {
-        err = start_all(self);
-    }
-    if (err != GRANARY_OK) {
-        char message[1024];
+    err = err == GRANARY_OK ? gr_daemon_lock_write(self->lock_fd, pid) : err;
+    return err == GRANARY_OK ? start_all(self) : err;
+}
 
-        /* What follows may fail, too, and must not hide why. */
-        (void)snprintf(message, sizeof message, "%s", granary_error_message());
-        if (self->found) {
-            give_up(self);
-        } else {
-            stop_all(self);
-        }
-        code = err;
+/* What has started goes again, and the error is told. */
+static void
+fail_start(struct supervisor *self, granary_err err, int report_fd)
+{
+    int32_t code = err;
+    char message[1024];
+
+    /* What follows may fail, too, and must not hide why. */
+    (void)snprintf(message, sizeof message, "%s", granary_error_message());
+    gr_notify_tell(&self->notify, "STOPPING=1\nSTATUS=%s", message);
+    if (self->found) {
+        give_up(self);
+    } else {
+        stop_all(self);
+    }
+    if (report_fd >= 0) {
         (void)gr_write_all(report_fd, &code, sizeof code);
         (void)gr_write_all(report_fd, message, strlen(message));
-        gr_fault_end();
-        _exit(granary_error_exit_status(err));
     }
+    (void)gr_fail(err, "%s", message);
+}
+
+/* In the foreground stderr stays where it is, which is the service's log; the file has the same. */
+static void
+open_log(const struct supervisor *self)
+{
+    char path[PATH_MAX];
+    int log_fd;
+
     (void)snprintf(path, sizeof path, "%s/log/supervisor.log", self->options->instance.runtime);
     log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
     (void)dup2(log_fd, STDOUT_FILENO);
     (void)dup2(log_fd, STDERR_FILENO);
+    gr_fd_close(&log_fd);
     gr_log_init("supervisor");
-    gr_log_info("UP", "runtime=%s executors=%d", self->options->instance.runtime, self->options->executors);
+}
 
-    code = 0;
-    (void)gr_write_all(report_fd, &code, sizeof code);
-    (void)close(report_fd);
-    if (!supervise(self)) {
-        give_up(self);
-        gr_fault_end();
-        _exit(granary_error_exit_status(GRANARY_EFAILED));
+granary_err
+supervisor_main(struct supervisor *self, int report_fd)
+{
+    granary_err err;
+    int32_t code = 0;
+    bool asked;
+
+    if (self->options->foreground) {
+        gr_notify_open(&self->notify);
+        gr_notify_tell(&self->notify, "STATUS=starting");
     }
-    stop_all(self);
-    gr_fault_end();
-    _exit(0);
+    err = begin(self);
+    if (err != GRANARY_OK) {
+        fail_start(self, err, report_fd);
+        goto out;
+    }
+    if (self->options->ready != NULL) {
+        self->options->ready(self->options->context);
+    }
+    open_log(self);
+    gr_log_info("UP", "runtime=%s executors=%d", self->options->instance.runtime, self->options->executors);
+    if (report_fd >= 0) {
+        (void)gr_write_all(report_fd, &code, sizeof code);
+        (void)close(report_fd);
+    }
+    tell_state(self, "READY=1\n");
+    asked = supervise(self);
+    gr_notify_tell(&self->notify, "STOPPING=1\nSTATUS=%s", asked ? "stopping" : "the instance cannot go on");
+    if (asked) {
+        stop_all(self);
+    } else {
+        give_up(self);
+        err = gr_fail(GRANARY_EFAILED, "the instance cannot go on: its log says why");
+    }
+out:
+    gr_notify_close(&self->notify);
+    gr_fd_close(&self->signal_fd);
+    gr_fd_close(&self->stop_fd);
+    gr_fd_close(&self->watch_fd);
+    return err;
 }

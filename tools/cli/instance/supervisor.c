@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fault/fault.h"
 #include "base/fd.h"
 #include "base/process/daemon.h"
 #include "cli/instance/leftovers.h"
@@ -97,7 +98,7 @@ settle_topology(void)
 granary_err
 supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
 {
-    struct supervisor self = {.options = options, .lock_fd = -1, .signal_fd = -1};
+    struct supervisor self = {.options = options, .lock_fd = -1, .signal_fd = -1, .stop_fd = -1, .notify = {.fd = -1}};
     pid_t parent = getpid();
     pid_t holder;
     pid_t pid = -1;
@@ -110,7 +111,7 @@ supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
     if (err == GRANARY_OK) {
         err = gr_instance_make(&options->instance);
     }
-    if (err == GRANARY_OK) {
+    if (err == GRANARY_OK && options->listen_fd == 0) {
         err = leftovers_check_directory(&options->instance);
     }
     if (err != GRANARY_OK) {
@@ -135,6 +136,10 @@ supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
     leftovers_await(&options->instance);
     self.found = leftovers_found(&options->instance);
 
+    if (options->foreground) {
+        err = supervisor_main(&self, -1);
+        goto out;
+    }
     if (pipe2(report, O_CLOEXEC) < 0 || (pid = fork()) < 0) {
         err = gr_fail_errno("cannot start the supervisor");
         goto out;
@@ -155,7 +160,9 @@ supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
         (void)dup2(null_fd, STDIN_FILENO);
         (void)dup2(null_fd, STDOUT_FILENO);
         (void)close(report[0]);
-        supervisor_main(&self, report[1]);
+        err = supervisor_main(&self, report[1]);
+        gr_fault_end();
+        _exit(granary_error_exit_status(err));
     }
     gr_fd_close(&report[1]);
     err = read_report(report[0]);
@@ -225,7 +232,7 @@ sweep(const struct gr_instance *instance)
                        "pid",
                        instance->runtime);
     }
-    leftovers_sweep(instance); /* with the lock held, where there is one: no store starts meanwhile */
+    leftovers_sweep(instance, false); /* with the lock held, where there is one: no store starts meanwhile */
     gr_fd_close(&fd);
     return GRANARY_OK;
 }

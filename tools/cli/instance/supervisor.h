@@ -28,14 +28,23 @@ struct supervisor_options {
     const char *state;             /* memory, sqlite */
     const char *chunk_bytes;       /* SIZE as text, or NULL */
     const char *resources;         /* NAME=AMOUNT,... or NULL */
+    const char *http;              /* where the page is reached, "": in the directory; NULL: there is none */
+    const char *group;             /* whose members may connect to the store, or NULL */
     bool die_with_parent;          /* stop when the process that started it ends */
+    bool foreground;               /* this process becomes the supervisor, and tells its service manager how it goes */
+    int listen_fd;                 /* the store's socket, listening already; 0: the store makes it */
+    /* Called in the foreground when all is ready. */
+    void (*ready)(void *context);
+    void *context;
 };
 
 /*
- * Start a supervisor in a process of its own and wait until everything is ready.
+ * Start a supervisor in a process of its own and wait until everything is ready. In the foreground it is this process:
+ * then it returns when the instance has ended.
  *
  * ret_pid  of the supervisor; may be NULL
- * Errors   EEXIST an instance is up there · what a daemon could not do, in its words · EINVAL, EPERM the directory
+ * Errors   EEXIST an instance is up there · what a daemon could not do, in its words · EINVAL, EPERM the directory ·
+ *          ECANCELLED a signal asked for its end while it started
  */
 granary_err supervisor_start(const struct supervisor_options *options, pid_t *ret_pid);
 

@@ -4,13 +4,15 @@
 
 #include <stdint.h>
 
+#include "base/process/notify.h"
 #include "cli/instance/daemons.h"
 #include "cli/instance/supervisor.h"
 
 struct supervisor {
     const struct supervisor_options *options;
     int lock_fd;
-    int signal_fd;
+    int signal_fd;                                       /* of what goes on: SIGCHLD, SIGHUP */
+    int stop_fd;                                         /* of what ends it: SIGTERM, SIGINT */
     int watch_fd;                                        /* of the lock file */
     struct daemon daemons[DAEMONS];                      /* in starting order; stopped in reverse */
     struct daemon others[SUPERVISOR_SCHEDULERS_MAX - 1]; /* schedulers beside the one in daemons; which is active, the
@@ -18,11 +20,18 @@ struct supervisor {
     int other_count;
     char memory[32]; /* the store's budget in bytes, once it is up: the scheduler plans with it */
     int64_t started_ms;
-    int64_t retry_ns; /* when what could not be started anew is tried again; INT64_MAX: all of it runs */
-    bool found;       /* what another one left when it was killed: the store adopts it */
+    int64_t retry_ns;    /* when what could not be started anew is tried again; INT64_MAX: all of it runs */
+    int64_t watchdog_ns; /* when the service manager is to hear of it next */
+    struct gr_notify notify;
+    bool found; /* what another one left when it was killed: the store adopts it */
 };
 
-/* The supervisor's process, to its end. Says on report_fd how the start went: an error and its message, or 0. */
-void supervisor_main(struct supervisor *self, int report_fd) __attribute__((noreturn));
+/*
+ * The supervisor's process, to the instance's end. Says on report_fd how the start went: an error and its message, or
+ * 0. -1: it is in the foreground.
+ *
+ * Errors  what the start failed of · EFAILED the instance could not go on
+ */
+granary_err supervisor_main(struct supervisor *self, int report_fd);
 
 #endif

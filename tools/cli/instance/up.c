@@ -5,13 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/process/executor_page.h"
 #include "base/process/limits.h"
+#include "base/process/notify.h"
 #include "base/process/roster.h"
 #include "cli/instance/daemons.h"
 #include "cli/instance/leftovers.h"
+#include "cli/instance/settings.h"
 #include "cli/instance/supervisor.h"
 #include "cli/look/look.h"
 #include "cli/print/listing.h"
@@ -19,147 +23,38 @@
 #include "contract/shm.h"
 #include "options/options.h"
 
+#define PAGE_URL 256
+
 struct up {
-    struct supervisor_options options;   /* executors -1: not given */
-    char resources[1024];                /* of all --resource, separated by commas */
-    char *spill_dirs[GR_SPILL_DIRS + 1]; /* whole paths, with what follows */
-    unsigned spill_count;
+    struct settings settings;
     char remote_dir[PATH_MAX];
+    bool foreground;
+    struct gr_memory_limits limits; /* before the store takes its part */
+    const struct cli *cli;
 };
 
-/* For the processes of the instance. */
-static granary_err
-set_variable(const char *name, const char *value, bool overwrite)
-{
-    return setenv(name, value, overwrite) == 0 ? GRANARY_OK : gr_fail_errno("%s", name);
-}
-
-/* A variable that lists directories as PATH does. */
-static granary_err
-add_confined(const char *variable, const char *directory)
-{
-    const char *before = getenv(variable);
-    char path[PATH_MAX];
-    char *list = NULL;
-    granary_err err;
-
-    if (realpath(directory, path) == NULL || strchr(path, ':') != NULL) {
-        return gr_fail(GRANARY_EINVAL, "'%s' is no directory that executors could use: %s", directory,
-                       strchr(directory, ':') != NULL ? "it has a ':' in its name" : strerror(errno));
-    }
-    if (asprintf(&list, "%s%s%s", before == NULL ? "" : before, before == NULL || before[0] == '\0' ? "" : ":", path) <
-        0) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
-    }
-    err = set_variable(variable, list, true);
-    free(list);
-    return err == GRANARY_OK ? set_variable("GRANARY_CONFINE", "yes", false) : err;
-}
-
-static granary_err
-take_confine(void *target, char *text)
-{
-    (void)target;
-    if (text != NULL && strcmp(text, "strict") != 0) {
-        return gr_fail(GRANARY_EINVAL, "'%s': only strict may follow", text);
-    }
-    return set_variable("GRANARY_CONFINE", text == NULL ? "yes" : "strict", true);
-}
-
-static granary_err
-take_confine_read(void *target, char *text)
-{
-    (void)target;
-    return add_confined("GRANARY_CONFINE_READ", text);
-}
-
-static granary_err
-take_confine_write(void *target, char *text)
-{
-    (void)target;
-    return add_confined("GRANARY_CONFINE_WRITE", text);
-}
-
-static granary_err
-take_topology(void *target, char *text)
-{
-    (void)target;
-    return set_variable("GRANARY_TOPOLOGY", text, true);
-}
-
-static granary_err
-take_resource(void *target, char *text)
-{
-    struct up *up = target;
-    size_t used = strlen(up->resources);
-    const char *equals = strchr(text, '=');
-    int64_t amount;
-
-    if (equals == NULL || equals == text || strchr(text, ',') != NULL || equals[1] == '+' ||
-        gr_option_number(equals + 1, 1, UINT64_MAX - 1, &amount) != GRANARY_OK) {
-        return gr_fail(GRANARY_EINVAL, "'%s' is not NAME=AMOUNT with a whole number from 1 up", text);
-    }
-    if (strncmp(text, "slots=", 6) == 0 || strncmp(text, "memory=", 7) == 0) {
-        return gr_fail(GRANARY_EINVAL, "slots and memory are there already: --executors and --memory say how much");
-    }
-    if (used + strlen(text) + 2 > sizeof up->resources) {
-        return gr_fail(GRANARY_EINVAL, "more than %zu bytes of names", sizeof up->resources);
-    }
-    (void)snprintf(up->resources + used, sizeof up->resources - used, "%s%s", used > 0 ? "," : "", text);
-    up->options.resources = up->resources;
-    return GRANARY_OK;
-}
-
-static granary_err
-take_spill_dir(void *target, char *text)
-{
-    struct up *up = target;
-
-    if (up->spill_count == GR_SPILL_DIRS) {
-        return gr_fail(GRANARY_EINVAL, "'%s' is one more than the %u that there can be", text, GR_SPILL_DIRS);
-    }
-    up->spill_dirs[up->spill_count] = strdup(text);
-    if (up->spill_dirs[up->spill_count] == NULL) {
-        return gr_fail(GRANARY_ENOMEM, "out of memory");
-    }
-    up->spill_count++;
-    return GRANARY_OK;
-}
-
 static const struct gr_option up_options[] = {
-    {"executors", 'e', "N", "start N executors; default: one for each CPU",
-     GR_OPTION_NUMBER(struct up, options.executors, 0, 1024)},
-    {"schedulers", 0, "N", "start N schedulers: one is active, the others take over when it ends; default: 1",
-     GR_OPTION_NUMBER(struct up, options.schedulers, 1, SUPERVISOR_SCHEDULERS_MAX)},
-    {"memory", 0, "SIZE", "give objects so much memory; default: half of what the machine allows",
-     GR_OPTION_SIZE(struct up, options.memory, 1), .as_text = true},
-    {"spill-dir", 0, "DIR[=SIZE]",
-     "write objects there when memory is full, at most so many bytes; may be given several times; default: below "
-     "/var/tmp",
-     GR_OPTION_TAKE(take_spill_dir)},
-    {"disk-quota", 0, "SIZE", "write at most so many bytes to disk, in all directories; default: what the disks hold",
-     GR_OPTION_SIZE(struct up, options.disk_quota, 0), .as_text = true},
-    {"remote-dir", 0, "DIR", "use this directory, such as a mounted share, as the remote level; default: none",
-     GR_OPTION_TEXT(struct up, options.remote_dir)},
-    {"levels", 0, "SET", "use these levels, such as 'memory|disk'; default: all that are there",
-     GR_OPTION_LEVELS(struct up, options.levels), .as_text = true},
-    {"state", 0, "memory|sqlite", "keep the scheduler's graphs in memory or in a SQLite file; default: sqlite",
-     GR_OPTION_CHOICE(struct up, options.state, "memory|sqlite")},
-    {"chunk-bytes", 0, "SIZE", "aim at chunks of this size; default: automatic",
-     GR_OPTION_SIZE(struct up, options.chunk_bytes, 1), .as_text = true},
-    {"resource", 0, "NAME=AMOUNT", "offer subtasks a resource, such as gpu=2; may be given several times",
-     GR_OPTION_TAKE(take_resource)},
-    {"topology", 0, "FILE", "read the NUMA nodes from FILE; default: $GRANARY_TOPOLOGY, or those of the machine",
-     GR_OPTION_TAKE(take_topology)},
-    {"confine", 0, "strict",
-     "take from executors the rights that they do not need; strict: fail when the kernel cannot take all of them",
-     GR_OPTION_TAKE(take_confine), .optional = true, .group = 1},
-    {"confine-read", 0, "DIR", "let confined executors read below DIR; may be given several times; implies --confine",
-     GR_OPTION_TAKE(take_confine_read), .group = 1},
-    {"confine-write", 0, "DIR",
-     "let confined executors read and write below DIR; may be given several times; implies --confine",
-     GR_OPTION_TAKE(take_confine_write), .group = 1},
+    SETTINGS_CONFIG_OPTION,
+    {"foreground", 0, NULL, "stay, and end with the instance; a service manager hears how it goes (sd_notify)",
+     GR_OPTION_FLAG(struct up, foreground)},
     {0}};
+
+/* For the processes of the instance; NULL leaves it as it is. */
+static granary_err
+set_variable(const char *name, const char *value)
+{
+    return value == NULL || value[0] == '\0' || setenv(name, value, 1) == 0 ? GRANARY_OK : gr_fail_errno("%s", name);
+}
+
+static granary_err
+set_variables(const struct settled *settled)
+{
+    granary_err err = set_variable("GRANARY_CONFINE", settled->confine);
+
+    err = err == GRANARY_OK ? set_variable("GRANARY_CONFINE_READ", settled->confine_read) : err;
+    err = err == GRANARY_OK ? set_variable("GRANARY_CONFINE_WRITE", settled->confine_write) : err;
+    return err == GRANARY_OK ? set_variable("GRANARY_TOPOLOGY", settled->topology) : err;
+}
 
 /*
  * A directory for the daemons, who run elsewhere: its whole path, in ret_path, replaces *dir. The last part is made when
@@ -198,15 +93,16 @@ settle_directory(const char *option, const char **dir, char ret_path[PATH_MAX])
     return GRANARY_OK;
 }
 
-/* The same of DIR or DIR=SIZE, in place. A slash behind the path tells that a '=' is part of it. */
+/* The same of DIR or DIR=SIZE, into memory of its own. A slash behind the path tells that a '=' is part of it. */
 static granary_err
 settle_spill_dir(char **text)
 {
     char path[PATH_MAX];
     char *whole = NULL;
     uint64_t limit;
-    const char *dir = *text;
-    granary_err err = gr_option_directory(*text, &limit);
+    char *copy = strdup(*text);
+    const char *dir = copy;
+    granary_err err = copy == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : gr_option_directory(copy, &limit);
 
     err = err == GRANARY_OK ? settle_directory("--spill-dir", &dir, path) : err;
     if (err == GRANARY_OK && (limit == 0 ? asprintf(&whole, "%s/", path)
@@ -214,10 +110,8 @@ settle_spill_dir(char **text)
         whole = NULL;
         err = gr_fail(GRANARY_ENOMEM, "out of memory");
     }
-    if (err == GRANARY_OK) {
-        free(*text);
-        *text = whole;
-    }
+    *text = whole; /* NULL after an error */
+    free(copy);
     return err;
 }
 
@@ -253,6 +147,22 @@ warn_of_memory(const struct gr_memory_limits *limits, uint64_t budget)
     }
 }
 
+/* Where its page is; false: it has none. */
+static bool
+read_page(const struct gr_instance *instance, char url[PAGE_URL])
+{
+    char path[PATH_MAX];
+    char *text = NULL;
+    size_t size;
+    bool there;
+
+    (void)snprintf(path, sizeof path, "%s/web.url", instance->runtime);
+    there = gr_file_read(path, PAGE_URL - 1, &text, &size) == GRANARY_OK;
+    (void)snprintf(url, PAGE_URL, "%s", there ? text : "");
+    free(text);
+    return there;
+}
+
 /* Which one, in an object that stays open. */
 static void
 open_instance(struct json *json, const struct gr_instance *instance, pid_t pid)
@@ -266,61 +176,116 @@ open_instance(struct json *json, const struct gr_instance *instance, pid_t pid)
 static void
 tell_up(const struct cli *cli, const struct up *up, pid_t pid, const struct gr_memory_limits *limits)
 {
-    const struct gr_instance *instance = &up->options.instance;
+    const struct supervisor_options *options = &up->settings.settled.options;
+    const struct gr_instance *instance = &options->instance;
     uint64_t budget = budget_of(instance);
     const char *why;
-    bool is_default = up->options.memory == NULL && budget == gr_memory_default_of(limits, &why);
+    bool is_default = options->memory == NULL && budget == gr_memory_default_of(limits, &why);
     struct json json = {0};
-    char size[32];
+    char size[32], page[PAGE_URL];
 
     warn_of_memory(limits, budget);
     if (cli->json) {
         open_instance(&json, instance, pid);
-        json_signed(&json, "executors", up->options.executors);
+        json_signed(&json, "executors", options->executors);
         json_unsigned(&json, "capacity_bytes", budget);
         if (is_default) {
             json_text(&json, "capacity_is", why);
         }
+        if (read_page(instance, page)) {
+            json_text(&json, "page", page);
+        }
         json_close(&json);
     } else {
         (void)printf("instance %s is up in %s (%d executor%s; memory %s%s%s)\n", instance->name, instance->runtime,
-                     up->options.executors, up->options.executors == 1 ? "" : "s", cli_format_size(budget, size),
+                     options->executors, options->executors == 1 ? "" : "s", cli_format_size(budget, size),
                      is_default ? ", " : "", is_default ? why : "");
+        if (read_page(instance, page)) {
+            (void)printf("its page is at %s\n", page);
+        }
     }
+}
+
+/* What is settled, as the daemons need it: whole paths, and all that the environment tells them. */
+static granary_err
+settle_places(struct up *up)
+{
+    struct settled *settled = &up->settings.settled;
+    granary_err err = set_variables(settled);
+    unsigned i;
+
+    for (i = 0; i < settled->spill_count && err == GRANARY_OK; i++) {
+        err = settle_spill_dir(&settled->spill_dirs[i]);
+    }
+    settled->spill_count = i; /* the rest are not ours to free */
+    settled->options.spill_dirs = (const char *const *)settled->spill_dirs;
+    return err == GRANARY_OK ? settle_directory("--remote-dir", &settled->options.remote_dir, up->remote_dir) : err;
+}
+
+/* In the foreground. What is printed is not to wait for the instance's end. */
+static void
+tell_ready(void *context)
+{
+    const struct up *up = context;
+
+    tell_up(up->cli, up, getpid(), &up->limits);
+    (void)fflush(stdout);
+}
+
+/* The store's socket of a service manager; 0: there is none. */
+static int
+take_socket(const struct gr_instance *instance)
+{
+    int fd = gr_notify_take_socket(instance->store_socket);
+
+    return fd < 0 ? 0 : fd;
 }
 
 static int
 run_up(struct cli *cli)
 {
     struct up *up = cli->self;
-    struct gr_memory_limits limits = gr_memory_limits(); /* before the store takes its part */
+    struct settled *settled = &up->settings.settled;
+    struct gr_instance instance;
     pid_t pid = 0;
-    granary_err err = gr_instance_resolve(cli->instance, &up->options.instance);
+    granary_err err = gr_instance_resolve(cli->instance, &instance);
 
-    if (up->options.executors < 0) {
-        up->options.executors = gr_usable_cpus();
-    }
-    for (unsigned i = 0; i < up->spill_count && err == GRANARY_OK; i++) {
-        err = settle_spill_dir(&up->spill_dirs[i]);
-    }
-    up->options.spill_dirs = (const char *const *)up->spill_dirs;
     if (err == GRANARY_OK) {
-        err = settle_directory("--remote-dir", &up->options.remote_dir, up->remote_dir);
+        err = settings_read(&up->settings, &instance);
+    }
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    up->cli = cli;
+    up->limits = gr_memory_limits(); /* what it cannot read would be the message of an error before */
+    if (settled->options.executors < 0) {
+        settled->options.executors = gr_usable_cpus();
+    }
+    err = settle_places(up);
+    if (up->foreground) {
+        settled->options.foreground = true;
+        settled->options.listen_fd = take_socket(&instance);
+        settled->options.ready = tell_ready;
+        settled->options.context = up;
     }
     if (err == GRANARY_OK) {
-        err = supervisor_start(&up->options, &pid);
+        err = supervisor_start(&settled->options, &pid);
     }
-    if (err == GRANARY_OK) {
-        tell_up(cli, up, pid, &limits);
+    if (up->foreground) {
+        err = err == GRANARY_ECANCELLED ? GRANARY_OK : err; /* it was asked to stop while it started, and has done so */
+    } else if (err == GRANARY_OK) {
+        tell_up(cli, up, pid, &up->limits);
     }
-    for (unsigned i = 0; i < up->spill_count; i++) {
-        free(up->spill_dirs[i]);
+    for (unsigned i = 0; i < settled->spill_count; i++) {
+        free(settled->spill_dirs[i]);
     }
+    settings_clear(&up->settings);
     return err;
 }
 
-const struct command command_up = {
-    .options = up_options, COMMAND_SELF(struct up, .options = {.executors = -1}), .run = run_up};
+static const struct access up_access = {.options = settings_options, .note = settings_note};
+
+const struct command command_up = {.options = up_options, .access = &up_access, COMMAND_ZERO(struct up), .run = run_up};
 
 static int
 run_down(struct cli *cli)
@@ -471,7 +436,7 @@ static void
 print_status(const struct status *status)
 {
     const granary_store_stat *store = &status->store;
-    char size[3][32];
+    char size[3][32], page[PAGE_URL];
     size_t busy = 0;
     size_t confined = 0;
 
@@ -501,6 +466,9 @@ print_status(const struct status *status)
     for (size_t i = 0; i < status->scheduler_count; i++) {
         (void)printf("scheduler  pid %lld, %s\n", (long long)status->schedulers[i].pid,
                      status->schedulers[i].active ? "active" : "on standby");
+    }
+    if (read_page(&status->instance, page)) {
+        (void)printf("page       %s\n", page);
     }
     for (size_t i = 0; i < DAEMONS; i++) {
         if (status->daemons[i].restarts > 0) {
@@ -587,7 +555,8 @@ print_status_json(const struct status *status)
     listing_object(&json, "tables", table_columns, &status->tables);
     listing_array(&json, "executors", executor_columns, status->executors, status->executor_count,
                   sizeof *status->executors);
-    listing_array(&json, "daemons", daemon_columns, status->daemons, DAEMONS, sizeof *status->daemons);
+    listing_array(&json, "daemons", daemon_columns, status->daemons, DAEMONS - (status->daemons[DAEMON_WEB].pid == 0),
+                  sizeof *status->daemons);
     listing_array(&json, "schedulers", scheduler_columns, status->schedulers, status->scheduler_count,
                   sizeof *status->schedulers);
     json_close(&json);

@@ -370,27 +370,18 @@ struct stat {
 static void
 print_account(const struct look *look, const granary_store_stat *stat)
 {
-    enum { TIMES, BYTES };
+    enum { TIMES, NUMBER, BYTES };
     const struct {
         const char *name;
         uint64_t value;
         bool bytes;
+        int shown; /* so much of the name, to people: a size behind it tells the unit */
     } rows[] = {
-        {"capacity", stat->capacity_bytes, true},
-        {"free", stat->free_bytes, true},
-        {"reserved", stat->reserved_bytes, true},
-        {"writing", stat->writing_bytes, true},
-        {"sealed", stat->sealed_bytes, true},
-        {"retiring", stat->retiring_bytes, true},
-        {"pooled", stat->pooled_bytes, true},
-        {"spilled", stat->spilled_bytes, true},
-        {"disk", stat->disk_bytes, true},
-        {"remote", stat->remote_bytes, true},
-        {"index", stat->index_bytes, true},
-        {"objects", stat->objects, false},
-        {"objects_spilled", stat->objects_spilled, false},
-        {"clients", stat->clients, false},
-#define COUNTER(name, unit, summary) {#name, stat->name, (unit) == BYTES},
+#define ACCOUNT(name, member, unit, part, summary)                                                                     \
+    {#member, stat->member, (unit) == BYTES, (int)(sizeof #member - ((unit) == BYTES ? sizeof "_bytes" : 1))},
+#include "contract/account.def"
+#undef ACCOUNT
+#define COUNTER(name, unit, summary) {#name, stat->name, (unit) == BYTES, (int)sizeof #name - 1},
 #include "contract/counters.def"
 #undef COUNTER
     };
@@ -408,7 +399,7 @@ print_account(const struct look *look, const granary_store_stat *stat)
             (void)snprintf(name, sizeof name, "%s%s", rows[i].name, rows[i].bytes && !says_so ? "_bytes" : "");
             json_unsigned(&json, name, rows[i].value);
         } else if (rows[i].bytes) {
-            (void)printf("%-16s %20" PRIu64 "  %s\n", rows[i].name, rows[i].value,
+            (void)printf("%-16.*s %20" PRIu64 "  %s\n", rows[i].shown, rows[i].name, rows[i].value,
                          cli_format_size(rows[i].value, size));
         } else {
             (void)printf("%-16s %20" PRIu64 "\n", rows[i].name, rows[i].value);

@@ -73,7 +73,7 @@ write_script(const struct nth_fault *fault, const char *real, const char *path)
         (void)fprintf(script, "exec %s/granary torture nth trace \"$n\" \"$GRANARY_NTH/note\" ", real);
     } else {
         if (!fault->messages) {
-            (void)fprintf(script, "export LD_PRELOAD=%s/../lib/libgranary-faults.so\n", real);
+            (void)fprintf(script, "export LD_PRELOAD=%s/../lib/granary/libgranary-faults.so\n", real);
         }
         (void)fprintf(script, "export GRANARY_FAULT_NOTE=\"$GRANARY_NTH/note\" GRANARY_FAULT=\"%s:%s@$n%s\"\nexec ",
                       fault->point, fault->action, fault->sticky ? "+" : "");
