@@ -165,6 +165,8 @@ G.context = function (canvas) {
   const context = canvas.getContext('2d');
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
-  context.font = '12px system-ui, sans-serif';
+  context.font = '12px system-ui, "DejaVu Sans", sans-serif';
+  context.textAlign = 'left';
+  context.lineWidth = 1;
   return {context, width, height};
 };
