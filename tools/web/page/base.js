@@ -12,12 +12,12 @@ G.h = function (tag, attributes, ...children) {
     else if (value === true) element.setAttribute(name, '');
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
   }
-  for (const child of children.flat()) if (child !== null && child !== undefined) element.append(child);
+  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined) element.append(child);
   return element;
 };
 
 G.empty = function (element, ...children) {
-  element.replaceChildren(...children.flat().filter(child => child !== null && child !== undefined));
+  element.replaceChildren(...children.flat(Infinity).filter(child => child !== null && child !== undefined));
   return element;
 };
 
@@ -151,7 +151,7 @@ G.theme = function (next) {
     document.documentElement.dataset.theme = stored;
     sessionStorage.setItem('theme', stored);
   }
-  G.tell({repaint: true});
+  document.querySelectorAll('canvas').forEach(canvas => { if (canvas.paint) canvas.paint(); });
 };
 G.isDark = () => (document.documentElement.dataset.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
 

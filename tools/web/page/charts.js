@@ -28,7 +28,8 @@ G.TimeChart = class {
       return G.h('li', {}, key, one.name, ' ', this.values[i]);
     }));
     this.element = G.h('figure', {}, this.canvas, G.h('figcaption', {}, this.legend));
-    new ResizeObserver(() => this.paint()).observe(this.canvas);
+    this.canvas.paint = () => this.paint();
+    new ResizeObserver(this.canvas.paint).observe(this.canvas);
   }
 
   set(samples) {

@@ -37,7 +37,8 @@ G.Dag = class {
       if (node) choose(node);
     }, pointermove: event => { this.canvas.classList.toggle('pointed', Boolean(this.at(event))); }});
     this.element = G.h('div', {class: 'scroll dag', tabindex: 0, role: 'region', 'aria-label': 'Graph of operators'}, this.canvas);
-    new ResizeObserver(() => this.paint()).observe(this.element);
+    this.canvas.paint = () => this.paint();
+    new ResizeObserver(this.canvas.paint).observe(this.element);
   }
 
   set(nodes, counts) {

@@ -40,8 +40,9 @@ G.Runs = class { // the last runs, in order of their ends
 G.followRuns = function (runs, parameters) {
   let next = null;
   return async () => {
-    for (let page = 0; page < 4; page++) {
-      const table = await G.ask('runs', {...parameters, fields: RUN_FIELDS, limit: 4096, ...(next === null ? (parameters.key ? {} : {last: 4096}) : {cursor: next})});
+    for (let page = 0; page < (G.report ? 1000 : 4); page++) {
+      const table = await G.ask('runs', {...parameters, fields: RUN_FIELDS, limit: 4096, ...(next === null ? (parameters.key ? {} : {last: 4096}) : {cursor: next})}).catch(error => { if (G.report && page > 0) return null; throw error; });
+      if (table === null) break; // a report has the first ones
       runs.add(table);
       next = table.next === '0' ? null : table.next;
       if (!table.more) return;
@@ -71,7 +72,8 @@ G.Stream = class {
       return G.h('li', {}, key, text);
     }));
     this.element = G.h('figure', {class: 'streambox'}, G.h('div', {class: 'bar'}, options.fixed ? null : this.zoom, this.live, this.words), this.canvas, this.tip, G.h('figcaption', {}, legend));
-    new ResizeObserver(() => this.paint()).observe(this.canvas);
+    this.canvas.paint = () => this.paint();
+    new ResizeObserver(this.canvas.paint).observe(this.canvas);
   }
 
   // All of the runs in sight: of a graph that has ended.

@@ -120,9 +120,9 @@
     }}, h('summary', {}, title), text);
   }
 
-  const SUBTASKS = [{key: 'subtask', width: 170}, {key: 'node', width: 170, show: value => G.shortName(value) || '–'}, {key: 'ops', label: 'operators', width: 220}, state, {key: 'attempt', number: true, width: 80}, {key: 'executor', number: true, width: 90},
+  const SUBTASKS = [{key: 'subtask', width: 130}, {key: 'node', width: 140, show: value => G.shortName(value) || '–'}, {key: 'ops', label: 'operators', width: 180}, state, {key: 'attempt', number: true, width: 75}, {key: 'executor', number: true, width: 85},
     {key: 'took', number: true, width: 100, show: (value, row) => row.ended_ns > row.started_ns && row.started_ns > 0 ? G.duration(row.ended_ns - row.started_ns) : '–'},
-    {key: 'lease_ns', label: 'inputs', number: true, width: 90}, {key: 'store_ns', label: 'storing', number: true, width: 90}, {key: 'in_bytes', label: 'in', number: true, width: 90}, {key: 'out_bytes', label: 'out', number: true, width: 90}, {key: 'error', width: 160}];
+    {key: 'lease_ns', label: 'inputs', number: true, width: 90}, {key: 'store_ns', label: 'storing', number: true, width: 90}, {key: 'in_bytes', label: 'in', number: true, width: 90}, {key: 'out_bytes', label: 'out', number: true, width: 90}, {key: 'error', width: 90}];
 
   // Subtasks page by page, as they are scrolled to.
   function subtasks(key, why) {
@@ -177,8 +177,8 @@
 
   G.views.graphs = view => {
     if (view.key) return graph(view, view.key);
-    const grid = new G.Grid([{key: 'key', width: 260, click: row => go('graphs', row.key)}, {key: 'session', width: 110}, state, {key: 'progress', number: true, width: 90}, {key: 'done', number: true, width: 90}, {key: 'subtasks', number: true, width: 90}, {key: 'running', number: true, width: 90},
-      {key: 'ready', number: true, width: 90}, {key: 'retries', number: true, width: 80}, {key: 'submitted_ms', label: 'submitted', width: 100}, {key: 'took', number: true, width: 100, show: (value, row) => row.ended_ms > 0 ? G.duration((row.ended_ms - row.submitted_ms) * 1e6) : '–'}, {key: 'message', width: 320}],
+    const grid = new G.Grid([{key: 'key', width: 220, click: row => go('graphs', row.key)}, {key: 'session', width: 100}, state, {key: 'progress', number: true, width: 85}, {key: 'done', number: true, width: 80}, {key: 'subtasks', number: true, width: 90}, {key: 'running', number: true, width: 80},
+      {key: 'ready', number: true, width: 75}, {key: 'retries', number: true, width: 75}, {key: 'submitted_ms', label: 'submitted', width: 95}, {key: 'took', number: true, width: 85, show: (value, row) => row.ended_ms > 0 ? G.duration((row.ended_ms - row.submitted_ms) * 1e6) : '–'}, {key: 'message', width: 190}],
     {caption: 'Graphs, the newest first', height: 640, empty: 'No graph was submitted.'});
     G.poll(view, async () => grid.set((await G.rows('graphs', {last: 8192})).reverse()), G.changed());
     return h('div', {class: 'views'}, panel(null, grid.element));
@@ -187,7 +187,7 @@
   // A report has one graph and its results.
   G.views.report = view => {
     const content = graph(view, G.report.key), kept = G.report.results;
-    if (kept.length > 0) content.insertBefore(panel('Rows', kept.map(key => result(view, key))), content.lastChild);
+    if (kept.length > 0) content.insertBefore(panel(null, kept.map(key => result(view, key))), content.lastChild);
     return content;
   };
 
@@ -198,7 +198,7 @@
     const where = h('select', {'aria-label': 'Where objects are', change: () => again()}, [['', 'anywhere'], ['memory', 'in memory'], ['disk', 'on disk'], ['deleting', 'being deleted'], ['alias', 'aliases']].map(([value, name]) => h('option', {value}, name)));
     const count = h('span', {class: 'soft', role: 'status'});
     let next = '0', busy = false, items = [], generation = 0;
-    const grid = new G.Grid([{key: 'id', width: 300, click: row => choose(row)}, {key: 'names', width: 200}, state, {key: 'data_bytes', label: 'size', number: true, width: 100}, {key: 'pins', number: true, width: 70}, {key: 'on_disk', label: 'on disk', width: 80}, {key: 'sealed_at_ms', label: 'sealed', width: 100}, {key: 'levels', width: 120},
+    const grid = new G.Grid([{key: 'id', width: 300, click: row => choose(row)}, {key: 'names', width: 170}, state, {key: 'data_bytes', label: 'size', number: true, width: 90}, {key: 'pins', number: true, width: 60}, {key: 'sealed_at_ms', label: 'sealed', width: 85}, {key: 'levels', width: 110},
       {key: 'importance', number: true, width: 100}, {key: 'persistent', width: 100}, {key: 'numa_node', label: 'node', number: true, width: 70}, {key: 'message', label: 'error', width: 240}],
     {caption: 'Objects', height: 560, more: () => more(), empty: 'No such object.'});
     const more = async () => {
@@ -261,12 +261,13 @@
       const grid = new G.Grid(columns.map(name => ({key: name, number: isNumber(name), width: Math.max(110, Math.min(240, name.length * 9 + 24)), show: value => value === null || value === undefined ? '–' : typeof value === 'number' ? String(value) : typeof value === 'object' ? JSON.stringify(value) : String(value)})), {caption: `Rows of ${key}`, height: 360, empty: 'It has no rows.'});
       const canvas = h('canvas', {role: 'img', class: 'plot', 'aria-label': 'Plot'});
       const select = (label, values, chosen) => h('select', {'aria-label': label, change: () => paint()}, values.map(value => h('option', {value, selected: value === chosen}, value)));
-      const kind = select('Kind of plot', G.plots, 'bar'), across = select('Across', columns, columns.find(name => !isNumber(name)) || columns[0]), up = select('Up', numbers.length > 0 ? numbers : columns, numbers[0]);
+      const kind = select('Kind of plot', G.plots, 'bar'), first = columns.find(name => !isNumber(name)) || columns[0];
+      const across = select('Across', columns, first), up = select('Up', numbers.length > 0 ? numbers : columns, numbers.find(name => name !== first) || numbers[0]);
       const paint = () => { if (canvas.clientWidth > 0) G.plot(canvas, kind.value, rows, across.value, up.value); };
       grid.set(rows);
+      canvas.paint = paint;
       new ResizeObserver(paint).observe(canvas);
-      view.listeners.push(G.on(message => { if (message.repaint) paint(); }));
-      G.empty(box, h('h3', {}, key), h('p', {class: 'soft'}, `${G.number(rows.length)} rows${rows.length >= 5000 ? ', the first ones' : ''}, ${columns.length} columns`), grid.element,
+      G.empty(box, h('h2', {}, key), h('p', {class: 'soft'}, `${G.number(rows.length)} rows${rows.length >= 5000 ? ', the first ones' : ''}, ${columns.length} columns`), grid.element,
         rows.length > 0 ? h('div', {}, h('div', {class: 'bar'}, h('label', {}, 'Plot ', kind), h('label', {}, 'across ', across), h('label', {}, 'up ', up)), canvas) : null);
     })();
     return box;
@@ -300,7 +301,7 @@
 
   G.views.events = view => {
     const text = h('input', {type: 'search', placeholder: 'beginning of an id', 'aria-label': 'Beginning of an id', change: () => run()});
-    const grid = new G.Grid([{key: 'sequence', width: 110, show: value => String(value)}, {key: 'time_ns', label: 'time', width: 130, show: value => { const at = new Date(value / 1e6); return `${at.toLocaleTimeString('en-GB')}.${String(at.getMilliseconds()).padStart(3, '0')}`; }}, {key: 'event', width: 150}, {key: 'id', label: 'object', width: 290}, {key: 'session', number: true, width: 80}, {key: 'client', number: true, width: 80}, {key: 'a', number: true, width: 130}, {key: 'b', number: true, width: 130}],
+    const grid = new G.Grid([{key: 'sequence', width: 110, show: value => String(value)}, {key: 'time_ns', label: 'time', width: 130, show: value => { const at = new Date(value / 1e6); return `${at.toLocaleTimeString('en-GB')}.${String(at.getMilliseconds()).padStart(3, '0')}`; }}, {key: 'event', width: 150}, {key: 'id', label: 'object', width: 290}, {key: 'session', number: true, width: 80}, {key: 'client', number: true, width: 80}, {key: 'a', number: true, width: 130, show: String}, {key: 'b', number: true, width: 130, show: String}],
       {caption: 'Events, the newest first', height: 640, empty: 'No event.'});
     const run = G.poll(view, async () => grid.set((await G.command('recorder', {last: 2000, id: text.value.trim() || null})).reverse()), G.every(2));
     return h('div', {class: 'views'}, panel(null, h('div', {class: 'bar'}, text, h('span', {class: 'soft'}, 'What the store noted last. docs/operations.md tells what each event is.')), grid.element));
