@@ -10,7 +10,13 @@ check_packages="clang-format libcmocka-dev liblmdb-dev strace git python3-pandas
 # shellcheck disable=SC2034
 all_packages="mypy abigail-tools clang libclang-rt-14-dev spin python3-joblib python3-dask"
 # shellcheck disable=SC2034
-release_packages="qemu-system-x86 busybox-static cpio python3-dbg python3-nbconvert python3-ipykernel chromium chromium-driver python3-selenium"
+release_packages="qemu-system-x86 busybox-static cpio python3-dbg python3-nbconvert python3-ipykernel chromium chromium-driver python3-selenium prometheus"
+
+# What tools/package needs beside the Build-Depends of tools/packaging/debian/control, and what its --check needs.
+# shellcheck disable=SC2034
+package_packages="git dpkg-dev debhelper dh-python fakeroot"
+# shellcheck disable=SC2034
+package_check_packages="lintian mmdebstrap piuparts zsh man-db"
 
 # shellcheck disable=SC2034
 differ_packages="python3-minimal python3-numpy python3-pandas postgresql-15 python3-psycopg2"

@@ -87,8 +87,10 @@ struct sql_expr {
     struct sql_expr *condition; /* FILTER (WHERE ...), or NULL */
     struct sql_order *unseen;   /* ORDER BY in a call whose value does not show it */
     size_t unseen_count;
-    struct sql_window *over; /* of a window function, or NULL */
-    struct sql_star *star;   /* STAR: or NULL */
+    struct sql_window *over;  /* of a window function, or NULL */
+    struct sql_order *within; /* rank(ORDER BY x): the ways of its last arguments, over a frame; their exprs are NULL */
+    size_t within_count;
+    struct sql_star *star; /* STAR: or NULL */
     /* SUBQUERY */
     enum sql_subquery subquery;
     struct sql_select *select;

@@ -15,6 +15,7 @@
 #include "base/instance.h"
 #include "base/process/executor_page.h"
 #include "base/process/roster.h"
+#include "inspect/latency.h"
 
 enum { STORE, SCHED, EXECUTOR, PROCESSES };
 
@@ -152,6 +153,16 @@ take_waits(granary_inspector *inspector, struct metrics_snapshot *snapshot, gran
 }
 
 static void
+take_latencies(granary_inspector *inspector, struct metrics_snapshot *snapshot, granary_err *err)
+{
+    struct metrics_latency *row = ROWS_MAKE(snapshot, latency, 1, err);
+
+    if (row != NULL && gr_inspect_latencies(inspector, row->of) != GRANARY_OK) {
+        snapshot->of[METRICS_OF_latency].count = 0;
+    }
+}
+
+static void
 take_store(granary_inspector *inspector, struct metrics_snapshot *snapshot, struct metrics_process *store,
            granary_err *err)
 {
@@ -191,6 +202,7 @@ take_store(granary_inspector *inspector, struct metrics_snapshot *snapshot, stru
     }
     take_directories(inspector, snapshot, err);
     take_waits(inspector, snapshot, err);
+    take_latencies(inspector, snapshot, err);
 }
 
 /* ---- from the runtime directory ---- */

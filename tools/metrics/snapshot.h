@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "contract/latency.h"
 #include "granary/inspect.h"
 
 struct metrics_build {
@@ -71,6 +72,11 @@ struct metrics_executor {
     double busy, age, done;
 };
 
+/* By enum gr_latency_kind. */
+struct metrics_latency {
+    struct gr_latency of[GR_LATENCY_COUNT];
+};
+
 /* Rows of one struct. */
 struct metrics_rows {
     void *rows;
@@ -85,6 +91,7 @@ enum metrics_of {
     METRICS_OF_part,
     METRICS_OF_wait,
     METRICS_OF_directory,
+    METRICS_OF_latency,
     METRICS_OF_session,
     METRICS_OF_executor,
     METRICS_OF_COUNT

@@ -47,6 +47,17 @@ parts = [int(value) for name, value in rows.items() if name.startswith("granary_
 sys.exit(len(parts) != 6 or sum(parts) != int(rows["granary_store_capacity_bytes"]))
 END
 
+# What is timed outlives the clients that did it, and goes through disk and back.
+id=$(granary put "$work/zeros")
+granary move --to disk --from memory "$id" >"$work/out"
+granary get "$id" >"$work/out"
+same "$work/zeros" "$work/out"
+told
+for timed in seal get get_wait room_wait restore spill; do
+    tells "granary_${timed}_seconds_count [1-9][0-9]*"
+    tells "granary_${timed}_seconds_bucket\{le=\"\+Inf\"\} [1-9][0-9]*"
+done
+
 # The older format, as Prometheus's own tool reads it.
 if command -v promtool >/dev/null; then
     granary metrics --format prometheus | promtool check metrics || fail "promtool finds something"

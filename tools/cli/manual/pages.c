@@ -194,7 +194,7 @@ put_list(FILE *out, const struct command_row *rows)
     (void)fputs(".SH ENVIRONMENT\n.TP\n.B GRANARY_INSTANCE\nThe instance, where --instance is not given.\n"
                 ".TP\n.B NO_COLOR\nNothing is printed in colours.\n"
                 ".SH SEE ALSO\n.BR granary\\-store (8),\n.BR granary\\-sched (8),\n.BR granary\\-executor (8),\n"
-                ".BR granary\\-graph (5),\n.BR granary\\-formats (5),\n.BR granary.h (3)\n",
+                ".BR granary.conf (5),\n.BR granary\\-graph (5),\n.BR granary\\-formats (5),\n.BR granary.h (3)\n",
                 out);
 }
 

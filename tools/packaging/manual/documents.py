@@ -17,10 +17,15 @@ class Page(NamedTuple):
 
 
 PAGES = [
+    Page("granary.conf", "settings of an instance: /etc/granary/NAME.conf and ~/.config/granary/NAME.conf", "operations.md", "Settings",
+         ["granary-config(1)", "granary-up(1)"]),
     Page("granary-graph", "the format of graphs", "graph-format.md", "", ["granary-run(1)", "granary_graph_submit_json(3)"]),
     Page("granary-formats", "what lies in objects, files and shared memory", "formats.md", "", ["granary-spill(5)", "granary-fsck(1)"]),
     Page("granary-spill", "files of objects that do not fit into memory", "formats.md", "Spill files", ["granary-formats(5)", "granary-store(8)"]),
 ]
+
+STARTS_TEXT = re.compile(r"(?!```|\||#|- |\d+\. |!\[).")
+CONTINUES = re.compile(r" *(?!```|\||#|- |\d+\. )\S")
 
 
 def spans(line: str) -> str:
@@ -44,20 +49,16 @@ def cells(line: str) -> List[str]:
 
 
 def table(rows: List[str]) -> str:
-    """The last column takes the rest of the line; the others what they need, but no more than two thirds of it together."""
-    first = cells(rows[0])
-    count = len(first)
-    widths = [max(len(row[i]) if i < len(row) else 0 for row in map(cells, rows)) for i in range(count)]
-    most = 46 // max(count - 1, 1)
-    form = " ".join(f"lw({most}n)" if width > most else "l" for width in widths[:-1])
-    out = [".ad l", ".TS", f"{form} lx.".strip()]
-    for number, row in enumerate(rows):
-        found = cells(row)
-        if number == 1 or not any(found):
-            continue
-        found = (found + [""] * count)[:count]
-        out.append("\t".join("T{\n" + (spans(f"**{cell}**") if number == 0 and cell else spans(cell)) + "\nT}" for cell in found))
-    return "\n".join(out + [".TE", ".ad b"]) + "\n"
+    """A list of terms: they fit any terminal. The first column is the term; the cells of others are named by their heads, but the last
+    one. A table whose only head is its first one has a title."""
+    heads, *found = [cells(row) for row in rows[:1] + rows[2:]]
+    titled = heads[0] and not any(heads[1:])
+    out = f".B {spans(heads[0])}\n" if titled else ""
+    for row in found:
+        last = len(heads) - 1
+        named = [f"{head}: {cell}" if head and 0 < i < last else cell for i, (head, cell) in enumerate(zip(heads, row)) if i and cell]
+        out += f".TP\n.B {spans(row[0])}\n".replace("\\fP", "\\fB") + spans("; ".join(named)) + "\n"
+    return out
 
 
 def body(lines: List[str]) -> str:
@@ -78,13 +79,15 @@ def body(lines: List[str]) -> str:
         elif re.match(r"#+ ", line):
             level, title = line.split(" ", 1)
             out += (".SH " if len(level) == 2 else ".SS ") + text(re.sub(r"`", "", title)) + "\n"
-        elif re.match(r"(- |\d+\. )", line):
-            mark, words = re.match(r"(-|\d+\.) +(.*)", line).groups()  # type: ignore[union-attr]
-            out += (".IP \\(bu 2\n" if mark == "-" else f".IP {mark} 4\n") + spans(words) + "\n"
-        elif line.startswith("![") or not line.strip():
-            out += ".PP\n" if not line.strip() and end < len(lines) and re.match(r"[^#|`\-\s\d!]|\d(?!\.)|\*\*|`", lines[end]) else ""
+        elif not line.strip() or line.startswith("!["):
+            out += ".PP\n" if end < len(lines) and STARTS_TEXT.match(lines[end]) else ""
         else:
-            out += spans(line.strip()) + "\n"
+            mark, words = re.match(r"(- +|\d+\. +)?(.*)", line).groups()  # type: ignore[union-attr]
+            while end < len(lines) and CONTINUES.match(lines[end]):
+                words += " " + lines[end].strip()
+                end += 1
+            out += (".IP \\(bu 2\n" if mark.startswith("-") else f".IP {mark.strip()} 4\n") if mark else ""
+            out += spans(words.strip()) + "\n"
         position = end
     return out
 
@@ -95,7 +98,7 @@ def page(source: str, which: Page, version: str) -> str:
         begin = lines.index("## " + which.section) + 1
         ends = [i for i in range(begin, len(lines)) if lines[i].startswith("## ")]
         lines = [re.sub("^###", "##", line) for line in lines[begin:ends[0] if ends else len(lines)]]
-    return "'\\\" t\n" + head(which.name, 5, version, which.summary) + ".SH DESCRIPTION\n" + body(lines) + see_also(which.see)
+    return head(which.name, 5, version, which.summary) + ".SH DESCRIPTION\n" + body(lines) + see_also(which.see)
 
 
 def write(source: str, out: str, version: str) -> None:

@@ -12,7 +12,7 @@
   function show() {
     const [name, ...rest] = decodeURI(location.hash.slice(1)).split('/');
     const known = G.report ? 'report' : titles.some(([title]) => title === name) ? name : 'overview';
-    if (view) view.listeners.forEach(G.off);
+    if (view) { view.listeners.forEach(G.off); view.closed = true; }
     view = {listeners: [], fail: message => { notice.hidden = message === null; notice.textContent = message || ''; }, key: rest.map(decodeURIComponent).join('/')};
     const notice = G.h('p', {class: 'notice', role: 'status', hidden: true});
     const title = G.report ? `Graph ${G.report.key}` : (titles.find(([other]) => other === known) || [])[1];
