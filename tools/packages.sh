@@ -3,14 +3,14 @@
 # shellcheck disable=SC2034 # for those that source it
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libzmq3-dev liblz4-dev libsnappy-dev libzstd-dev libbrotli-dev zlib1g-dev libbz2-dev libnuma-dev libxxhash-dev
 libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libjansson-dev libopenblas-dev libpcre2-dev libpg-query-dev libseccomp-dev libedit-dev
-libpython3-dev python3-minimal python3-numpy tzdata"
+libmicrohttpd-dev libpython3-dev python3-minimal python3-numpy tzdata"
 # What each tier of tools/check needs beside those of the tiers before it.
 # shellcheck disable=SC2034
 check_packages="clang-format libcmocka-dev liblmdb-dev strace git python3-pandas python3-cloudpickle faketime e2fsprogs xfsprogs tmux"
 # shellcheck disable=SC2034
 all_packages="mypy abigail-tools clang libclang-rt-14-dev spin python3-joblib python3-dask"
 # shellcheck disable=SC2034
-release_packages="qemu-system-x86 busybox-static cpio python3-dbg python3-nbconvert python3-ipykernel"
+release_packages="qemu-system-x86 busybox-static cpio python3-dbg python3-nbconvert python3-ipykernel chromium chromium-driver python3-selenium prometheus"
 
 # What tools/package needs beside the Build-Depends of tools/packaging/debian/control, and what its --check needs.
 # shellcheck disable=SC2034
@@ -46,14 +46,15 @@ install_packages() {
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
-# install_peers DIRECTORY: DuckDB, apache-arrow, Polars and parquet-wasm for JavaScript, with which some tests compare; they look in $GRANARY_PEERS.
+# install_peers DIRECTORY: DuckDB, apache-arrow, Polars and parquet-wasm for JavaScript, with which some tests compare, and axe-core, which judges the page; they look in $GRANARY_PEERS.
 # Where npm cannot reach its registry, those tests are skipped, and this says so.
 install_peers() {
     [ ! -d "$1/node_modules/@duckdb/node-api" ] || [ ! -d "$1/node_modules/apache-arrow" ] ||
-        [ ! -d "$1/node_modules/nodejs-polars" ] || [ ! -d "$1/node_modules/parquet-wasm" ] || return 0
+        [ ! -d "$1/node_modules/nodejs-polars" ] || [ ! -d "$1/node_modules/parquet-wasm" ] ||
+        [ ! -d "$1/node_modules/axe-core" ] || return 0
     # A node that is there already (of another source than Debian's) brings its own npm.
     command -v npm >/dev/null || install_packages nodejs npm
-    echo "Installing with npm: @duckdb/node-api apache-arrow nodejs-polars parquet-wasm"
+    echo "Installing with npm: @duckdb/node-api apache-arrow nodejs-polars parquet-wasm axe-core"
     npm install --silent --no-audit --no-fund --prefix "$1" @duckdb/node-api apache-arrow >"$1.log" 2>&1 ||
         echo "npm could not install them ($1.log says why): golden_arrow_js and sql_tpch_duckdb are skipped"
     # Its part for this machine is an optional package, which npm leaves out when it thinks that node is too old for it.
@@ -61,4 +62,6 @@ install_peers() {
         echo "npm could not install nodejs-polars ($1.log says why): golden_polars is skipped"
     npm install --silent --no-audit --no-fund --prefix "$1" parquet-wasm >>"$1.log" 2>&1 ||
         echo "npm could not install parquet-wasm ($1.log says why): golden_parquet_written goes on without"
+    npm install --silent --no-audit --no-fund --prefix "$1" axe-core >>"$1.log" 2>&1 ||
+        echo "npm could not install axe-core ($1.log says why): web_browser goes on without"
 }

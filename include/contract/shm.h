@@ -32,12 +32,13 @@
 #define GRANARY_CONTRACT_SHM_H
 
 #include "contract/int128.h"
+#include "contract/latency.h"
+#include "contract/versions.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GR_SHM_VERSION   4u
 #define GR_CONTROL_MAGIC 0x6c72746e6f637267ull /* "grcontrl" */
 #define GR_LEASE_MAGIC   0x6573616e656c7267ull
 #define GR_ROOT_MAGIC    0x746f6f72726e6167ull
@@ -361,6 +362,10 @@ struct gr_root {
     struct gr_segment_record segments[GR_MAX_SEGMENTS];
     /* Of the disk level, the first one is spill_dir; then that of the remote level. Roots of earlier releases end before. */
     struct gr_spill_place places[GR_SPILL_DIRS + 1];
+    /* What the store has timed, and clients that have gone. Odd while those of a client are added, which then are no
+     * more in its lease page. Roots of earlier releases end before. */
+    _Alignas(64) _Atomic uint64_t latency_turn;
+    _Alignas(64) struct gr_latency latencies[GR_LATENCY_COUNT];
 };
 
 /* ---- the ledger: what is said about objects, one record each. A page of records is made at a time. ---- */
@@ -597,6 +602,9 @@ struct gr_lease_page {
      * clear again. The store clears it when it has ended that lease; or, when the request comes after the bit, as it
      * refuses that. */
     _Atomic uint64_t ended[GR_COUNTED_PLACES / 64];
+
+    /* what the client has timed; pages of earlier releases end before */
+    _Alignas(64) struct gr_latency latencies[GR_LATENCY_CLIENTS];
 };
 
 #endif

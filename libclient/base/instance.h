@@ -6,9 +6,11 @@
  *   <runtime>/store.sock    the store's unix socket
  *   <runtime>/sched.sock    the scheduler's ZeroMQ endpoint for clients (ipc://)
  *   <runtime>/pool.sock     ... and for executors
+ *   <runtime>/web.sock      the page's, unless it has a port; <runtime>/web.url where it is, with its token
  *   <runtime>/instance.json what `granary status` tells of it
- *   <runtime>/log/          supervisor.log, store.log, sched.log, pool.log
+ *   <runtime>/log/          supervisor.log, store.log, sched.log, pool.log, web.log
  *   <runtime>/schedulers/   a file for each scheduler, active or waiting (base/roster.h)
+ *   <runtime>/sched.page    what the scheduler counts (contract/sched_page.h)
  *   <runtime>/state.db      the scheduler's state
  *   <runtime>/stacks/       what threads told of where they are, while it is read (base/stacks.h)
  *   <runtime>/executors/    one page an executor (contract/executor_page.h)

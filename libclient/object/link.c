@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/futex.h"
+#include "contract/versions.h"
 #include "object/client.h"
 
 /* A store that took the instance over without a word to this client is found that late. */
@@ -94,9 +95,9 @@ link_broken(granary_client *client, granary_err err)
 
 /* ---- HELLO ---- */
 
-/* A whole shared file, at least as large as what lies in it. */
+/* A whole shared file, at least as large as what lies in it. *ret_bytes: the file has so many; beyond is no memory. */
 static granary_err
-map_whole(int fd, size_t size, int protection, const char *what, void **ret_address)
+map_whole(int fd, size_t least, size_t size, int protection, const char *what, void **ret_address, size_t *ret_bytes)
 {
     struct stat st;
     void *address;
@@ -104,7 +105,7 @@ map_whole(int fd, size_t size, int protection, const char *what, void **ret_addr
     if (fstat(fd, &st) < 0) {
         return gr_fail_errno("the store's %s", what);
     }
-    if ((uint64_t)st.st_size < size) {
+    if ((uint64_t)st.st_size < least) {
         return gr_fail(GRANARY_EVERSION,
                        "the store's %s is smaller than this library expects: use one granary for both", what);
     }
@@ -113,6 +114,7 @@ map_whole(int fd, size_t size, int protection, const char *what, void **ret_addr
         return gr_fail_errno("map the store's %s", what);
     }
     *ret_address = address;
+    *ret_bytes = (size_t)st.st_size;
     return GRANARY_OK;
 }
 
@@ -122,20 +124,24 @@ take_first(granary_client *client, const struct gr_frame_in *frame)
 {
     struct link *link = &client->link;
     void *address;
-    granary_err err = map_whole(frame->fds[0], sizeof *client->control, PROT_READ, "control segment", &address);
+    size_t bytes;
+    granary_err err = map_whole(frame->fds[0], sizeof *client->control, sizeof *client->control, PROT_READ,
+                                "control segment", &address, &bytes);
 
     if (err != GRANARY_OK) {
         return err;
     }
     client->control = address;
-    err = map_whole(frame->fds[1], sizeof *client->page, PROT_READ | PROT_WRITE, "lease page", &address);
+    err = map_whole(frame->fds[1], offsetof(struct gr_lease_page, latencies), sizeof *client->page,
+                    PROT_READ | PROT_WRITE, "lease page", &address, &bytes);
     if (err != GRANARY_OK) {
         return err;
     }
     client->page = address;
+    client->latencies = bytes < sizeof *client->page ? NULL : client->page->latencies;
     if (atomic_load_explicit(&client->control->magic, memory_order_acquire) != GR_CONTROL_MAGIC ||
         atomic_load_explicit(&client->page->magic, memory_order_acquire) != GR_LEASE_MAGIC ||
-        client->control->version != GR_SHM_VERSION || client->page->version != GR_SHM_VERSION) {
+        !gr_shm_known(client->control->version) || client->page->version != client->control->version) {
         return gr_fail(GRANARY_EVERSION,
                        "the store's shared memory has version %u, this library knows %u: use one granary for both",
                        client->control->version, GR_SHM_VERSION);
@@ -220,8 +226,8 @@ link_greet(granary_client *client)
     struct link *link = &client->link;
     struct socket *s = &client->socket;
     struct gr_hello hello = {
-        .version = GR_STORE_VERSION,
-        .shm_version = GR_SHM_VERSION,
+        .version = GR_STORE_OLDEST,
+        .shm_version = GR_SHM_OLDEST,
         .resume = link->number,
         .flags = client->existing ? GR_HELLO_EXISTING : 0,
     };

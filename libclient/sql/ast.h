@@ -87,8 +87,10 @@ struct sql_expr {
     struct sql_expr *condition; /* FILTER (WHERE ...), or NULL */
     struct sql_order *unseen;   /* ORDER BY in a call whose value does not show it */
     size_t unseen_count;
-    struct sql_window *over; /* of a window function, or NULL */
-    struct sql_star *star;   /* STAR: or NULL */
+    struct sql_window *over;  /* of a window function, or NULL */
+    struct sql_order *within; /* rank(ORDER BY x): the ways of its last arguments, over a frame; their exprs are NULL */
+    size_t within_count;
+    struct sql_star *star; /* STAR: or NULL */
     /* SUBQUERY */
     enum sql_subquery subquery;
     struct sql_select *select;
@@ -338,7 +340,7 @@ struct sql_select {
     size_t order_count;
     const struct sql_order *order_all; /* ORDER BY ALL: how; or NULL */
     int64_t limit;                     /* -1: none */
-    const double *percent;             /* LIMIT 10%: so many of a hundred; or NULL */
+    const double *percent;             /* LIMIT 10%: so many of a hundred, or what limit_value is; or NULL */
     int64_t ties;                      /* WITH TIES: so many rows, and all equal to the last; or 0 */
     int64_t offset;
     struct sql_expr *limit_value; /* LIMIT and OFFSET of which a subquery is a part; or NULL */

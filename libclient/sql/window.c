@@ -8,6 +8,7 @@
 
 #include "sql/block.h"
 #include "sql/told.h"
+#include "sql/within.h"
 
 /* Of a partition that functions look at: what the operator takes. */
 #define ROWS_MOST (1 << 30)
@@ -516,11 +517,115 @@ is_ranking(const char *name)
     return false;
 }
 
+/* ---- an order of the function's own ---- */
+
+/* Whether a row is in its frame, which has bounds as written. */
+static bool
+frame_has_row(const struct sql_window *over)
+{
+    return strstr(over->bounds[0].text, "following") == NULL && strstr(over->bounds[1].text, "preceding") == NULL &&
+           (over->exclude == NULL || strstr(over->exclude, "no others") != NULL ||
+            strstr(over->exclude, "ties") != NULL);
+}
+
+/* A function's own order, over columns; behind it, for those that tell all rows apart, the window's. */
+static bool
+make_within(struct windowing *w, struct sql_expr *const *keys, struct sql_window_spec *ret_rank,
+            struct sql_window_spec *ret_place)
+{
+    const size_t count = w->expr->within_count;
+    const size_t most = count + w->spec.by_count;
+    struct sql_statement *q = w->block->q;
+    const char **by = SQL_ARRAY(q, const char *, most);
+    const char **nulls = SQL_ARRAY(q, const char *, most);
+    bool *descending = SQL_ARRAY(q, bool, most);
+    size_t all = count;
+
+    for (size_t i = 0; i < count && q->err == GRANARY_OK; i++) {
+        by[i] = sql_column_of(w->block, &w->block->rel, keys[i]);
+        nulls[i] = w->expr->within[i].nulls_first ? "first" : "last";
+        descending[i] = w->expr->within[i].descending;
+    }
+    for (size_t i = 0; i < w->spec.by_count && q->err == GRANARY_OK; i++) {
+        bool again = false;
+
+        for (size_t k = 0; k < all; k++) {
+            again = again || strcmp(by[k], w->spec.by[i]) == 0;
+        }
+        if (!again) {
+            by[all] = w->spec.by[i];
+            nulls[all] = w->spec.nulls[i];
+            descending[all++] = w->spec.descending[i];
+        }
+    }
+    *ret_rank = w->whole;
+    ret_rank->by = by;
+    ret_rank->nulls = nulls;
+    ret_rank->descending = descending;
+    ret_rank->by_count = count;
+    *ret_place = *ret_rank;
+    ret_place->by_count = all;
+    return q->err == GRANARY_OK;
+}
+
+/* rank(ORDER BY x) and its like over frames. NULL: the statement has failed. */
+static const char *
+add_within(struct windowing *w, struct sql_expr *const *keys)
+{
+    static const char *const counting[] = {"rank", "percent_rank", "cume_dist"};
+    const struct sql_expr *expr = w->expr;
+    struct sql_statement *q = w->block->q;
+    struct sql_within within = {NULL};
+    struct sql_window_spec ranked;
+    struct sql_window_spec placed;
+    int64_t n = 1;
+    bool counts = false;
+    bool nth = strcmp(expr->text, "nth_value") == 0;
+    bool tiles = strcmp(expr->text, "ntile") == 0;
+    bool valued = is_nth(expr->text) || strcmp(expr->text, "lag") == 0 || strcmp(expr->text, "lead") == 0;
+    const size_t least = nth ? 2 : valued || tiles ? 1 : 0;
+    const size_t most = nth ? 2 : valued && !is_nth(expr->text) ? 3 : least;
+
+    for (size_t i = 0; i < sizeof counting / sizeof counting[0]; i++) {
+        counts = counts || strcmp(counting[i], expr->text) == 0;
+    }
+    if (expr->count < least || expr->count > most || expr->ignores_nulls || strcmp(expr->text, "dense_rank") == 0 ||
+        (!counts && !is_nth(expr->text) && !frame_has_row(expr->over))) {
+        (void)sql_fail(q, GRANARY_EUNSUPPORTED, expr->position,
+                       "ORDER BY in '%s' is not supported with these arguments, or over a frame without the row itself",
+                       expr->text);
+        return NULL;
+    }
+    if (tiles ? !read_rows(w, expr->args[0], 1, &n)
+              : expr->count > 1 && !read_rows(w, expr->args[1], nth ? 1 : -ROWS_MOST, &n)) {
+        return NULL;
+    }
+    within.n = n;
+    if (!make_within(w, keys, &ranked, &placed)) {
+        return NULL;
+    }
+    within.rank = add(w, &ranked, "dense_rank()");
+    within.place = within.rank == NULL ? NULL : add(w, &placed, "row_number()");
+    within.ranks = within.place == NULL ? NULL : add_framed(w, sql_printf(q, "list(%s)", within.rank));
+    within.places = within.ranks == NULL ? NULL : add_framed(w, sql_printf(q, "list(%s)", within.place));
+    if (within.places != NULL && valued) {
+        within.value = sql_text(w->block, expr->args[0]);
+        within.value = within.value == NULL ? NULL : add_framed(w, sql_printf(q, "array(%s)", within.value));
+    }
+    if (within.value != NULL && expr->count > 2) {
+        within.other = sql_text(w->block, expr->args[2]);
+    }
+    return q->err != GRANARY_OK ? NULL : sql_within_text(q, expr->text, &within);
+}
+
 static bool
 add_window(struct sql_block *block, const struct sql_expr *expr, const char *name)
 {
-    struct windowing w = {.block = block, .expr = expr, .name = name != NULL ? name : expr->written};
+    struct sql_expr own = *expr;
+    struct windowing w = {.block = block, .expr = &own, .name = name != NULL ? name : expr->written};
     const char *text;
+
+    own.count -= expr->within_count;
 
     for (size_t i = 0; i < expr->count; i++) {
         if (sql_has_window(expr->args[i])) {
@@ -531,7 +636,10 @@ add_window(struct sql_block *block, const struct sql_expr *expr, const char *nam
     if (!make_specs(&w)) {
         return false;
     }
-    text = is_nth(expr->text) ? add_nth(&w) : is_ranking(expr->text) ? add_ranking(&w) : add_aggregate(&w);
+    text = expr->within_count > 0   ? add_within(&w, expr->args + own.count)
+           : is_nth(expr->text)     ? add_nth(&w)
+           : is_ranking(expr->text) ? add_ranking(&w)
+                                    : add_aggregate(&w);
     if (text == NULL) {
         return sql_fail(block->q, GRANARY_EINVAL, expr->position, "'%s' takes no argument", expr->text);
     }

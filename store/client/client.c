@@ -261,6 +261,7 @@ leave_session(struct client *client)
     session_used(session);
     store->clients.rings--;
     store->account.changes++;
+    root_take_latencies(&store->root, client->page->latencies);
     lease_region_unmap(store->clients.leases, client->page_place);
     client->page = NULL;
     FAULT_STEP(client_leaves);

@@ -12,6 +12,7 @@
 #include <sys/epoll.h>
 #include <sys/types.h>
 
+#include "base/clock.h"
 #include "base/instance.h"
 #include "contract/shm.h"
 #include "contract/store_proto.h"
@@ -264,6 +265,13 @@ count(struct session *session, enum gr_counter counter, uint64_t more)
     _Atomic uint64_t *word = &session->control->counters[counter];
 
     atomic_store_explicit(word, atomic_load_explicit(word, memory_order_relaxed) + more, memory_order_relaxed);
+}
+
+/* Something that began then is done. */
+static inline void
+count_latency(struct store *store, enum gr_latency_kind kind, int64_t began_ns)
+{
+    gr_latency_add(&store->root.shm->latencies[kind], gr_now_ns() - began_ns);
 }
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/fault/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "contract/versions.h"
 #include "store/base/shmfile.h"
 
 #define SERIAL_BLOCK  ((uint64_t)1 << 20)
@@ -151,7 +152,7 @@ check_left(const struct root *root, const struct gr_instance *instance, const ch
         *ret_why = "its root was never finished";
         return GRANARY_ENOENT;
     }
-    if (head.version != GR_SHM_VERSION) {
+    if (!gr_shm_known(head.version)) {
         return gr_fail(
             GRANARY_EVERSION,
             "instance %s: its objects were left by a store of shared memory version %u, this one knows %u: "
@@ -259,6 +260,7 @@ root_open(struct root *root, const struct gr_instance *instance, bool discard)
     atomic_store(&root->shm->store_pid, (uint32_t)getpid());
     /* A fresh one counts from when it serves: if this store dies before, the next one begins again. */
     root_set_state(root, root->fresh ? GR_CONTROL_CLOSED : GR_CONTROL_ADOPTING);
+    atomic_fetch_add(&root->shm->latency_turn, atomic_load(&root->shm->latency_turn) % 2); /* a store died in it */
     atomic_fetch_add(&root->shm->epoch, 1);
     FAULT_STEP(root_epoch);
     return GRANARY_OK;
@@ -372,6 +374,27 @@ root_drop_client(struct gr_client_record *record)
 {
     atomic_store_explicit(&record->word, 0, memory_order_release);
     FAULT_STEP(client_record_dropped);
+}
+
+static void
+take_word(_Atomic uint64_t *ours, _Atomic uint64_t *theirs)
+{
+    atomic_fetch_add_explicit(ours, atomic_exchange_explicit(theirs, 0, memory_order_relaxed), memory_order_relaxed);
+}
+
+void
+root_take_latencies(struct root *root, struct gr_latency theirs[GR_LATENCY_CLIENTS])
+{
+    atomic_fetch_add(&root->shm->latency_turn, 1);
+    for (size_t i = 0; i < GR_LATENCY_CLIENTS; i++) {
+        struct gr_latency *ours = &root->shm->latencies[i];
+
+        take_word(&ours->sum_ns, &theirs[i].sum_ns);
+        for (size_t b = 0; b < GR_LATENCY_BUCKETS; b++) {
+            take_word(&ours->buckets[b], &theirs[i].buckets[b]);
+        }
+    }
+    atomic_fetch_add(&root->shm->latency_turn, 1);
 }
 
 granary_err

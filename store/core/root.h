@@ -60,6 +60,9 @@ uint32_t root_number(_Atomic uint32_t *next);
 granary_err root_take_client(struct root *root, struct gr_client_record **ret_record);
 void root_drop_client(struct gr_client_record *record);
 
+/* What a client that goes has timed is the root's from now on: theirs is zero then. */
+void root_take_latencies(struct root *root, struct gr_latency theirs[GR_LATENCY_CLIENTS]);
+
 /*
  * A number for a new segment, and the place of its record, which is free. Errors: EFULL
  */

@@ -38,6 +38,7 @@ struct spill {
     size_t room;
     uint64_t allowance;
     uint64_t written;
+    int64_t submitted_ns;
     granary_err err;
     char message[512];
 };
@@ -141,6 +142,7 @@ spill_book(struct spill *spill)
         return;
     }
     file->raw = spill->bytes;
+    count_latency(store, GR_LATENCY_spill, spill->submitted_ns);
     count(spill->session, GR_COUNTER_spill_files, 1);
     count(spill->session, GR_COUNTER_spill_written, file->bytes);
     for (size_t i = 0; i < spill->count; i++) {
@@ -263,6 +265,7 @@ spill_submit(struct spill *spill)
     depot_charge(store, spill->depot, spill->bytes);
     file_sign(&spill->file, spill->session, 0);
     spill->allowance = depot_allowance(store, spill->depot);
+    spill->submitted_ns = now_ns;
     spill->job = (struct job){.run = spill_run, .done = spill_done};
     spill->submitted = true;
     workers_submit(store->workers, WORKER_WRITE, &spill->job);

@@ -44,6 +44,7 @@ struct copying {
     uint32_t from_file;
     uint64_t allowance;
     uint64_t written;
+    int64_t submitted_ns;
     granary_err err;
     char message[512];
 };
@@ -84,6 +85,7 @@ copying_book(struct copying *copying)
         return gr_fail(GRANARY_ENOMEM, "no memory to book a copy");
     }
     file->raw = GR_FOOTPRINT(copying->object.data_size, (uint64_t)copying->object.meta_size);
+    count_latency(store, GR_LATENCY_spill, copying->submitted_ns);
     count(session, GR_COUNTER_spill_files, 1);
     count(session, GR_COUNTER_spill_written, copying->written);
     if (slot == NULL || slot_object(slot).stamp != copying->object.stamp) {
@@ -109,6 +111,7 @@ copying_submit(struct copying *copying, uint32_t flags)
     depot_charge(session->store, copying->depot, copying->object.data_size + copying->object.meta_size);
     file_sign(&copying->file, session, flags & LEVEL_FILE_PERSISTENT);
     copying->allowance = depot_allowance(session->store, copying->depot);
+    copying->submitted_ns = gr_now_ns();
     copying->job = (struct job){.run = copying_run, .done = copying_done};
     workers_submit(session->store->workers, WORKER_WRITE, &copying->job);
 }

@@ -234,6 +234,7 @@ restore_finished(struct restore *restore)
         err = gr_fail(GRANARY_ENOMEM, "no memory to book a restored object");
     }
     if (err == GRANARY_OK) {
+        count_latency(store, GR_LATENCY_restore, restore->began_ns);
         restore_succeeded(restore, slot);
     } else {
         segment_waste(segment, &store->account, restore->footprint);
@@ -274,6 +275,7 @@ restore_enqueue(struct session *session, const struct gr_slot *slot, granary_id 
     restore->object.stamp = object.stamp;
     restore->footprint = slot_footprint(slot);
     restore->node = node_of((int)GR_FLAGS_NODE(object.flags));
+    restore->began_ns = gr_now_ns();
     restore->deadline_ns = gr_deadline_ns(RESTORE_TIMEOUT_MS);
     restore->ticket = ++session->store->queue->ticket;
     list_init(&restore->in_queue);

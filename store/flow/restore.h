@@ -26,6 +26,7 @@ struct restore {
     struct segment *segment;
     uint64_t footprint;
     unsigned node; /* NUMA, where it was before */
+    int64_t began_ns;
     int64_t deadline_ns;
     bool slice;    /* a part: `id` is the slice's, object.id the object's */
     bool prefetch; /* nobody waits for it */

@@ -25,6 +25,7 @@ BEHIND = {
     "bzlib.h": r"libclient/data/text/\w+\.c",
     "jansson.h": r"libclient/graph/json/json_\w+\.c",
     "seccomp.h": r"executor/confine/calls\.c",
+    "microhttpd.h": r"tools/web/(server|streams)\.[ch]",
     "numa.h": r"libclient/topology/topology\.c",
     "cblas.h": r"executor/kernel/tensor/\w+\.c",
     "lapacke.h": r"executor/kernel/tensor/\w+\.c",

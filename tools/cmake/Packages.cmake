@@ -37,6 +37,8 @@ pkg_check_modules(cmocka IMPORTED_TARGET cmocka)
 # The archive: its symbols, among them PostgreSQL's, stay inside what is linked with it.
 find_library(PG_QUERY_ARCHIVE libpg_query.a REQUIRED)
 find_path(PG_QUERY_INCLUDE pg_query/pg_query.pb-c.h REQUIRED)
+# The page (tools/web) is built where this is.
+pkg_check_modules(microhttpd IMPORTED_TARGET libmicrohttpd>=0.9.70)
 option(GRANARY_BENCH_PEERS "Let `granary bench` measure LMDB and StarPU, where they are" ON)
 if(GRANARY_BENCH_PEERS)
   pkg_check_modules(lmdb IMPORTED_TARGET lmdb)

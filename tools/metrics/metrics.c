@@ -7,7 +7,11 @@
 #include "base/error.h"
 #include "metrics/family.h"
 
-#define TYPE(type, member)                         _Generic(((type *)NULL)->member, double : METRICS_REAL, uint64_t : METRICS_WHOLE)
+#define TYPE(type, member)                                                                                             \
+    _Generic(((type *)NULL)->member, double                                                                            \
+             : METRICS_REAL, uint64_t                                                                                  \
+             : METRICS_WHOLE, struct gr_latency                                                                        \
+             : METRICS_LATENCY)
 #define METRIC(of, member, name, kind, unit, help) METRIC_BUT(false, of, member, name, kind, unit, help)
 #define METRIC_BUT(but, of, member, name, kind, unit, help)                                                            \
     {(but) ? NULL : #name,                                                                                             \

@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "contract/latency.h"
+#include "contract/sched_page.h"
 #include "granary/inspect.h"
 
 struct metrics_build {
@@ -71,6 +73,15 @@ struct metrics_executor {
     double busy, age, done;
 };
 
+/* By enum gr_latency_kind. */
+struct metrics_latency {
+    struct gr_latency of[GR_LATENCY_COUNT];
+};
+
+struct metrics_sched {
+    struct gr_sched_page page;
+};
+
 /* Rows of one struct. */
 struct metrics_rows {
     void *rows;
@@ -85,7 +96,9 @@ enum metrics_of {
     METRICS_OF_part,
     METRICS_OF_wait,
     METRICS_OF_directory,
+    METRICS_OF_latency,
     METRICS_OF_session,
+    METRICS_OF_sched,
     METRICS_OF_executor,
     METRICS_OF_COUNT
 };

@@ -140,10 +140,32 @@ is_told(const struct metrics_family *family, const void *member)
     return family->type != METRICS_REAL || !isnan(*(const double *)member);
 }
 
+/* A latency's lines. */
+static void
+add_latency(struct gr_buf *out, const char *name, const struct gr_latency *latency)
+{
+    uint64_t count = 0;
+
+    for (unsigned bucket = 0; bucket < GR_LATENCY_BUCKETS; bucket++) {
+        count += latency->buckets[bucket];
+        if (bucket + 1 < GR_LATENCY_BUCKETS) {
+            gr_buf_addf(out, "%s_bucket{le=\"%.15g\"} %" PRIu64 "\n", name, (double)gr_latency_bound(bucket) / 1e9,
+                        count);
+        } else {
+            gr_buf_addf(out, "%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, count);
+        }
+    }
+    gr_buf_addf(out, "%s_sum %.15g\n%s_count %" PRIu64 "\n", name, (double)latency->sum_ns / 1e9, name, count);
+}
+
 static void
 add_sample(struct gr_buf *out, const struct metrics_family *family, const char *name, const void *row,
            const void *member)
 {
+    if (family->type == METRICS_LATENCY) {
+        add_latency(out, name, member);
+        return;
+    }
     gr_buf_addf(out, "%s", name);
     if (metrics_labels(family->of)[0] != '\0') {
         gr_buf_addf(out, "{");

@@ -9,6 +9,8 @@
 
 /* How far ahead get_many fetches index lines. */
 #define PREFETCH 8u
+/* So many gets are not timed, then one is: see client.h. */
+#define GETS_UNTIMED 255
 
 /* Turn a lease into addresses. On failure the lease is ended. */
 static inline granary_err
@@ -63,12 +65,29 @@ view_get_any(granary_client *client, granary_id id, granary_view *ret_view)
     return err == GRANARY_OK ? view_map(client, id, &lease, ret_view) : err;
 }
 
+static granary_err __attribute__((noinline))
+get_timed(granary_client *client, granary_id id, int timeout_ms, granary_view *ret_view)
+{
+    int64_t began_ns = gr_now_ns();
+    granary_err err;
+
+    atomic_store_explicit(countdown_of(client, TIMED_GET, ret_view), GETS_UNTIMED, memory_order_relaxed);
+    err = granary_object_get(client, id, timeout_ms, ret_view);
+    if (err == GRANARY_OK) {
+        client_timed(client, GR_LATENCY_get, began_ns);
+    }
+    return err;
+}
+
 granary_err
 granary_object_get(granary_client *client, granary_id id, int timeout_ms, granary_view *ret_view)
 {
     struct lease lease;
     granary_err err;
 
+    if (client_is_due(client, TIMED_GET, ret_view)) {
+        return get_timed(client, id, timeout_ms, ret_view);
+    }
     if (__builtin_expect(!client_is_ours(client) || timeout_ms < GRANARY_FOREVER, 0)) {
         return gr_client_check_wait(client, timeout_ms);
     }

@@ -410,6 +410,9 @@ wait_until_leased(granary_client *client, granary_id id, struct waiting waiting,
     } while (err == GRANARY_OK && result != LEASE_HELD);
     atomic_fetch_sub(&client->page->waiting, 1);
     wait_end(client, begun);
+    if (err == GRANARY_OK) {
+        client_timed(client, GR_LATENCY_get_wait, waiting.began_ns);
+    }
     if (!waiting.once) {
         client_waits(NULL);
     }

@@ -255,10 +255,36 @@ object_seal(granary_client *client, granary_buffer *buffer, int flags)
     return err == GRANARY_OK && buffer->persist != 0 ? object_persist(client, buffer->id, buffer->persist) : err;
 }
 
+/* So many are not timed, then one is: see client.h. */
+#define UNTIMED 63
+
+/* When this call began, if it is to be timed; else 0. */
+static int64_t
+began(granary_client *client, enum timed_call call, const granary_buffer *buffer)
+{
+    if (!client_is_due(client, call, buffer)) {
+        return 0;
+    }
+    atomic_store_explicit(countdown_of(client, call, buffer), UNTIMED, memory_order_relaxed);
+    return gr_now_ns();
+}
+
+static void
+ended(const granary_client *client, enum gr_latency_kind kind, int64_t began_ns, granary_err err)
+{
+    if (began_ns != 0 && err == GRANARY_OK) {
+        client_timed(client, kind, began_ns);
+    }
+}
+
 granary_err
 granary_object_seal(granary_client *client, granary_buffer *buffer)
 {
-    return object_seal(client, buffer, 0);
+    int64_t began_ns = began(client, TIMED_SEAL, buffer);
+    granary_err err = object_seal(client, buffer, 0);
+
+    ended(client, GR_LATENCY_seal, began_ns, err);
+    return err;
 }
 
 void
@@ -295,6 +321,7 @@ granary_object_put_with_sized(granary_client *client, granary_id id, const void 
                               size_t options_size)
 {
     granary_buffer buffer;
+    int64_t began_ns = began(client, TIMED_PUT, &buffer);
     granary_err err =
         granary_object_create_with_sized(client, id, data_size, meta_size, options, &buffer, options_size);
 
@@ -307,5 +334,7 @@ granary_object_put_with_sized(granary_client *client, granary_id id, const void 
     if (meta_size > 0) {
         memcpy(buffer.meta, meta, meta_size);
     }
-    return object_seal(client, &buffer, flags);
+    err = object_seal(client, &buffer, flags);
+    ended(client, GR_LATENCY_put, began_ns, err);
+    return err;
 }

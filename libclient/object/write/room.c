@@ -372,6 +372,7 @@ room_request(granary_client *client, uint64_t footprint, uint64_t want, bool own
                               .node = cpu_node(),
                               .request = request_next(client)};
     bool begun = wait_begin(client, GR_WAIT_room, NULL, footprint);
+    int64_t began_ns = gr_now_ns();
     char full[512] = ""; /* why there was none when the store said so last */
     granary_err err;
 
@@ -393,6 +394,7 @@ room_request(granary_client *client, uint64_t footprint, uint64_t want, bool own
         err = gr_fail(GRANARY_EFULL, "%s", full); /* the time was over before it answered once more */
     }
     if (err == GRANARY_OK) {
+        client_timed(client, GR_LATENCY_room_wait, began_ns);
         rooms_retire_late(client);
     }
     segment_counted(client);

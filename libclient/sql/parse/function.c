@@ -82,27 +82,45 @@ parse_aggregate(struct parse *p, const PgQuery__FuncCall *call, const char *name
     return p->q->err == GRANARY_OK ? expr : NULL;
 }
 
-/* rank(ORDER BY x) OVER (...): a window of its own in that order, where the function looks at all of the partition. */
-static struct sql_window *
-order_window(struct parse *p, const PgQuery__FuncCall *call, const char *name, const struct sql_window *from)
+/* rank(ORDER BY x) OVER (...): a window of its own in that order, where the function looks at all of the partition. Over a
+ * frame, what the rows are ordered by stands behind the arguments. false: the statement has failed. */
+static bool
+order_window(struct parse *p, const PgQuery__FuncCall *call, struct sql_expr *expr)
 {
+    static const char *const ranks[] = {"rank", "dense_rank", "percent_rank", "cume_dist", "fill", NULL};
+    const size_t count = call->n_agg_order;
+    /* of the window's order, which tells equals apart */
+    const size_t behind = sql_parse_is_one_of(expr->text, ranks) ? 0 : expr->over->order_count;
     struct sql_window *window = SQL_NEW(p->q, struct sql_window);
+    struct sql_expr **args = SQL_ARRAY(p->q, struct sql_expr *, expr->count + count);
+    struct sql_order *order = NULL;
 
     (void)TAKE(p, call, agg_within_group);
-    if (window == NULL) {
-        return NULL;
+    if (window == NULL || args == NULL || !parse_order(p, TAKE(p, call, agg_order), count, &order)) {
+        return false;
     }
-    *window = *from;
-    if (strcmp(name, "fill") != 0 && (from->frame != SQL_FRAME_PARTITION || from->exclude != NULL)) {
-        (void)sql_fail(
-            p->q, GRANARY_EUNSUPPORTED, call->location,
-            "ORDER BY in '%s' is not supported over a frame that is not the whole partition: leave ORDER BY out "
-            "of the window",
-            name);
-        return NULL;
+    if (strcmp(expr->text, "fill") == 0 || (expr->over->frame == SQL_FRAME_PARTITION && expr->over->exclude == NULL)) {
+        *window = *expr->over;
+        window->order_count = count + behind;
+        window->order = SQL_ARRAY(p->q, struct sql_order, count + behind);
+        for (size_t i = 0; i < count + behind && window->order != NULL; i++) {
+            window->order[i] = i < count ? order[i] : expr->over->order[i - count];
+        }
+        expr->over = window;
+        return window->order != NULL;
     }
-    window->order_count = call->n_agg_order;
-    return parse_order(p, TAKE(p, call, agg_order), call->n_agg_order, &window->order) ? window : NULL;
+    for (size_t i = 0; i < expr->count; i++) {
+        args[i] = expr->args[i];
+    }
+    for (size_t i = 0; i < count; i++) {
+        args[expr->count + i] = order[i].expr;
+        order[i].expr = NULL;
+    }
+    expr->args = args;
+    expr->count += count;
+    expr->within = order;
+    expr->within_count = count;
+    return true;
 }
 
 /* row_number() OVER (...) and its like. */
@@ -118,10 +136,7 @@ parse_window_function(struct parse *p, const PgQuery__FuncCall *call, const char
     expr->args = sql_parse_call_arguments(p, call, &expr->count);
     expr->ignores_nulls = parse_is_noted(p, call->location, NOTED_IGNORE_NULLS);
     expr->over = expr->args == NULL ? NULL : sql_parse_window(p, TAKE(p, call, over));
-    if (expr->over != NULL && call->n_agg_order > 0) {
-        expr->over = order_window(p, call, name, expr->over);
-    }
-    return expr->over == NULL ? NULL : expr;
+    return expr->over == NULL || (call->n_agg_order > 0 && !order_window(p, call, expr)) ? NULL : expr;
 }
 
 /* Whether a function is told of nulls which does not know of them; then the statement has failed. */

@@ -24,10 +24,23 @@ parse_weekday(struct parse *p, PgQuery__Node *const *args, bool iso, int positio
                                     sql_parse_new_expr(p, SQL_LITERAL, position, "7", 0));
 }
 
+/* Whether a value is a TIME as it is written. */
+static bool
+is_time(const PgQuery__Node *node)
+{
+    const PgQuery__TypeName *type =
+        node->node_case == PG_QUERY__NODE__NODE_TYPE_CAST ? node->type_cast->type_name : NULL;
+
+    return type != NULL && type->n_names > 0 && strcmp(type->names[type->n_names - 1]->string->sval, "time") == 0;
+}
+
 /* EXTRACT(part FROM x), date_part('part', x) */
 static struct sql_expr *
 parse_extract(struct parse *p, const PgQuery__FuncCall *call)
 {
+    static const char *const zones[] = {"timezone", "timezone_hour", "timezone_minute", NULL};
+    PgQuery__Node *const *args = call->args;
+    struct sql_expr *moment;
     const PgQuery__Node *part = TAKE(p, call, args)[0];
     enum gr_expr_op op;
 
@@ -40,6 +53,12 @@ parse_extract(struct parse *p, const PgQuery__FuncCall *call)
                    ? parse_weekday(p, TAKE(p, call, args) + 1, strcasecmp(part->a_const->sval->sval, "isodow") == 0,
                                    call->location)
                    : sql_parse_arguments(p, gr_expr_op_text(op), TAKE(p, call, args) + 1, 1, call->location);
+    }
+    if (part->a_const->val_case == PG_QUERY__A__CONST__VAL_SVAL &&
+        sql_parse_is_one_of(part->a_const->sval->sval, zones) && is_time(args[1])) {
+        parse_take(p, &part->a_const->sval->sval);
+        moment = sql_parse_arguments(p, gr_expr_op_text(GR_OP_HOUR), args + 1, 1, call->location);
+        return moment == NULL ? NULL : sql_parse_new_call(p, SQL_INFIX, call->location, "-", moment, moment);
     }
     (void)sql_fail(
         p->q, GRANARY_EUNSUPPORTED, call->location,

@@ -32,6 +32,7 @@ daemons_init(struct daemon daemons[static DAEMONS])
     daemons[DAEMON_STORE] = (struct daemon){.kind = DAEMON_STORE, .name = "store", .program = "granary-store"};
     daemons[DAEMON_SCHED] = DAEMON_SCHED_INIT;
     daemons[DAEMON_POOL] = (struct daemon){.kind = DAEMON_POOL, .name = "pool", .program = "granary-executor"};
+    daemons[DAEMON_WEB] = (struct daemon){.kind = DAEMON_WEB, .name = "web", .program = "granary-web"};
 }
 
 static int
@@ -165,6 +166,9 @@ become_daemon(const struct daemon *daemon, const struct supervisor_options *opti
         if (options->schedulers > 1) {
             argv[argc++] = "--standby";
         }
+        break;
+    case DAEMON_WEB:
+        argc = add(argv, argc, "--listen", options->http[0] == '\0' ? NULL : options->http);
         break;
     default:
         argv[argc++] = "--pool";

@@ -12,8 +12,8 @@
 /* How long a daemon may take to stop before it is killed. */
 #define DAEMON_STOP_TIMEOUT_MS 10000
 
-/* In starting order; they are stopped in reverse. */
-enum daemon_kind { DAEMON_STORE, DAEMON_SCHED, DAEMON_POOL, DAEMONS };
+/* In starting order; they are stopped in reverse. The page is there when it was asked for. */
+enum daemon_kind { DAEMON_STORE, DAEMON_SCHED, DAEMON_POOL, DAEMON_WEB, DAEMONS };
 
 struct daemon {
     enum daemon_kind kind;

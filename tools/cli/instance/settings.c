@@ -53,6 +53,15 @@ take_confine(void *target, char *text)
 }
 
 static granary_err
+take_http(void *target, char *text)
+{
+    bool is_yes = text == NULL || strcmp(text, "yes") == 0;
+
+    ((struct settled *)target)->options.http = is_yes ? "" : strcmp(text, "no") == 0 ? NULL : text;
+    return GRANARY_OK;
+}
+
+static granary_err
 take_confine_read(void *target, char *text)
 {
     return append_directory(((struct settled *)target)->confine_read, text);
@@ -119,6 +128,9 @@ const struct gr_option settings_options[] = {
      GR_OPTION_TAKE(take_resource), .separator = ','},
     {"group", 0, "GROUP", "let members of this group connect to the store; default: only the user who runs it",
      GR_OPTION_TEXT(struct settled, options.group)},
+    {"http", 0, "ADDRESS",
+     "serve the page of the instance, at unix:PATH or 127.0.0.1:PORT; default: web.sock in its directory",
+     GR_OPTION_TAKE(take_http), .optional = true},
     {"topology", 0, "FILE", "read the NUMA nodes from FILE; default: those of the machine",
      GR_OPTION_TEXT(struct settled, topology)},
     {"confine", 0, "strict",

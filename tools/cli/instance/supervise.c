@@ -84,6 +84,7 @@ stop_schedulers(struct supervisor *self)
 static void
 stop_all(struct supervisor *self)
 {
+    daemon_stop(&self->daemons[DAEMON_WEB]);
     daemon_stop(&self->daemons[DAEMON_POOL]);
     stop_schedulers(self);
     daemon_stop(&self->daemons[DAEMON_STORE]);
@@ -101,6 +102,7 @@ give_up(struct supervisor *self)
         stop_all(self);
         return;
     }
+    daemon_stop(&self->daemons[DAEMON_WEB]);
     daemon_stop(&self->daemons[DAEMON_POOL]);
     stop_schedulers(self);
     daemon_kill(&self->daemons[DAEMON_STORE]);
@@ -114,9 +116,10 @@ write_instance_file(const struct supervisor *self)
     const struct daemon *store = &self->daemons[DAEMON_STORE];
     const struct daemon *sched = &self->daemons[DAEMON_SCHED];
     const struct daemon *pool = &self->daemons[DAEMON_POOL];
+    const struct daemon *web = &self->daemons[DAEMON_WEB];
     int restarts = sched->restarts;
     char path[PATH_MAX], made[PATH_MAX];
-    char text[2048];
+    char text[2048], page[64] = "";
     int length;
     granary_err err;
     int fd;
@@ -126,13 +129,16 @@ write_instance_file(const struct supervisor *self)
     }
     (void)snprintf(path, sizeof path, "%s/instance.json", options->instance.runtime);
     (void)snprintf(made, sizeof made, "%s/instance.json.new", options->instance.runtime);
+    if (web->pid > 0) { /* a page that is not there has no pid, not even 0: somebody might kill that */
+        (void)snprintf(page, sizeof page, "\"web_pid\": %d, \"web_restarts\": %d, ", (int)web->pid, web->restarts);
+    }
     length = snprintf(
         text, sizeof text,
         "{\"version\": \"%s\", \"supervisor_pid\": %d, \"store_pid\": %d, \"sched_pid\": %d, \"pool_pid\": %d, "
         "\"store_restarts\": %d, \"sched_restarts\": %d, \"pool_restarts\": %d, "
-        "\"executors\": %d, \"started_at_ms\": %lld, \"shm_prefix\": \"%s\"}\n",
+        "%s\"executors\": %d, \"started_at_ms\": %lld, \"shm_prefix\": \"%s\"}\n",
         granary_version(), (int)getpid(), (int)store->pid, (int)active_scheduler(self), (int)pool->pid, store->restarts,
-        restarts, pool->restarts, options->executors, (long long)self->started_ms, options->instance.shm_prefix);
+        restarts, pool->restarts, page, options->executors, (long long)self->started_ms, options->instance.shm_prefix);
     fd = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return gr_fail_errno("%s", made);
@@ -177,6 +183,9 @@ start_all(struct supervisor *self)
     if (err == GRANARY_OK) {
         err = daemon_start(&self->daemons[DAEMON_POOL], self->options, self->memory, &self->daemons[DAEMON_SCHED],
                            self->stop_fd);
+    }
+    if (err == GRANARY_OK && self->options->http != NULL) {
+        err = daemon_start(&self->daemons[DAEMON_WEB], self->options, NULL, NULL, self->stop_fd);
     }
     return err == GRANARY_OK ? write_instance_file(self) : err;
 }
@@ -321,6 +330,17 @@ bring_back(struct supervisor *self)
     return true;
 }
 
+/* The page ended by itself. The instance works without: one that ends again and again stays away. */
+static void
+replace_web(struct supervisor *self, struct daemon *web)
+{
+    web->quick_deaths = gr_now_ns() - web->ready_ns < QUICK_NS ? web->quick_deaths + 1 : 0;
+    if (web->quick_deaths <= QUICK_DEATHS) {
+        (void)start_again(self, web, NULL);
+    }
+    (void)write_instance_file(self);
+}
+
 /*
  * A daemon ended by itself. The store finds everything as the last one left it. The scheduler keeps accepted graphs
  * in its state, and executors wait for the next one. So all of them come back.
@@ -331,6 +351,10 @@ replace_daemon(struct supervisor *self, struct daemon *daemon, int status)
     gr_log_error("DAEMON-DIED", "daemon=%s pid=%d %s=%d", daemon->name, (int)daemon->pid,
                  WIFSIGNALED(status) ? "signal" : "exit", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     daemon->pid = 0;
+    if (daemon->kind == DAEMON_WEB) {
+        replace_web(self, daemon);
+        return true;
+    }
     if (dies_at_once(daemon, status)) {
         gr_log_error(
             "DAEMON-DIES",

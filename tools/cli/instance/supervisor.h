@@ -28,6 +28,7 @@ struct supervisor_options {
     const char *state;             /* memory, sqlite */
     const char *chunk_bytes;       /* SIZE as text, or NULL */
     const char *resources;         /* NAME=AMOUNT,... or NULL */
+    const char *http;              /* where the page is reached, "": in the directory; NULL: there is none */
     const char *group;             /* whose members may connect to the store, or NULL */
     bool die_with_parent;          /* stop when the process that started it ends */
     bool foreground;               /* this process becomes the supervisor, and tells its service manager how it goes */

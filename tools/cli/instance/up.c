@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/process/executor_page.h"
 #include "base/process/limits.h"
 #include "base/process/notify.h"
@@ -21,6 +22,8 @@
 #include "cli/scheduler/scheduler.h"
 #include "contract/shm.h"
 #include "options/options.h"
+
+#define PAGE_URL 256
 
 struct up {
     struct settings settings;
@@ -144,6 +147,22 @@ warn_of_memory(const struct gr_memory_limits *limits, uint64_t budget)
     }
 }
 
+/* Where its page is; false: it has none. */
+static bool
+read_page(const struct gr_instance *instance, char url[PAGE_URL])
+{
+    char path[PATH_MAX];
+    char *text = NULL;
+    size_t size;
+    bool there;
+
+    (void)snprintf(path, sizeof path, "%s/web.url", instance->runtime);
+    there = gr_file_read(path, PAGE_URL - 1, &text, &size) == GRANARY_OK;
+    (void)snprintf(url, PAGE_URL, "%s", there ? text : "");
+    free(text);
+    return there;
+}
+
 /* Which one, in an object that stays open. */
 static void
 open_instance(struct json *json, const struct gr_instance *instance, pid_t pid)
@@ -163,7 +182,7 @@ tell_up(const struct cli *cli, const struct up *up, pid_t pid, const struct gr_m
     const char *why;
     bool is_default = options->memory == NULL && budget == gr_memory_default_of(limits, &why);
     struct json json = {0};
-    char size[32];
+    char size[32], page[PAGE_URL];
 
     warn_of_memory(limits, budget);
     if (cli->json) {
@@ -173,11 +192,17 @@ tell_up(const struct cli *cli, const struct up *up, pid_t pid, const struct gr_m
         if (is_default) {
             json_text(&json, "capacity_is", why);
         }
+        if (read_page(instance, page)) {
+            json_text(&json, "page", page);
+        }
         json_close(&json);
     } else {
         (void)printf("instance %s is up in %s (%d executor%s; memory %s%s%s)\n", instance->name, instance->runtime,
                      options->executors, options->executors == 1 ? "" : "s", cli_format_size(budget, size),
                      is_default ? ", " : "", is_default ? why : "");
+        if (read_page(instance, page)) {
+            (void)printf("its page is at %s\n", page);
+        }
     }
 }
 
@@ -411,7 +436,7 @@ static void
 print_status(const struct status *status)
 {
     const granary_store_stat *store = &status->store;
-    char size[3][32];
+    char size[3][32], page[PAGE_URL];
     size_t busy = 0;
     size_t confined = 0;
 
@@ -441,6 +466,9 @@ print_status(const struct status *status)
     for (size_t i = 0; i < status->scheduler_count; i++) {
         (void)printf("scheduler  pid %lld, %s\n", (long long)status->schedulers[i].pid,
                      status->schedulers[i].active ? "active" : "on standby");
+    }
+    if (read_page(&status->instance, page)) {
+        (void)printf("page       %s\n", page);
     }
     for (size_t i = 0; i < DAEMONS; i++) {
         if (status->daemons[i].restarts > 0) {
@@ -527,7 +555,8 @@ print_status_json(const struct status *status)
     listing_object(&json, "tables", table_columns, &status->tables);
     listing_array(&json, "executors", executor_columns, status->executors, status->executor_count,
                   sizeof *status->executors);
-    listing_array(&json, "daemons", daemon_columns, status->daemons, DAEMONS, sizeof *status->daemons);
+    listing_array(&json, "daemons", daemon_columns, status->daemons, DAEMONS - (status->daemons[DAEMON_WEB].pid == 0),
+                  sizeof *status->daemons);
     listing_array(&json, "schedulers", scheduler_columns, status->schedulers, status->scheduler_count,
                   sizeof *status->schedulers);
     json_close(&json);

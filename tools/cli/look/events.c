@@ -16,6 +16,7 @@ struct events {
     struct look look;
     const char *id; /* prefix of the ids to show, or NULL */
     bool follow;
+    uint64_t newest; /* only so many of the newest; 0: all */
 };
 
 static granary_err
@@ -133,6 +134,22 @@ print_new(const struct events *events, uint64_t *next, uint64_t *last)
     return err;
 }
 
+/* Where the newest ones begin: *next of granary_inspect_events(). Those that it passes over are not told of as lost. */
+static granary_err
+find_newest(const struct events *events, uint64_t *next)
+{
+    granary_flight_event batch[BATCH];
+    uint64_t end = 0;
+    size_t count;
+    granary_err err;
+
+    while ((err = granary_inspect_events(events->look.inspector, &end, BATCH, batch, &count)) == GRANARY_OK &&
+           count > 0) {
+    }
+    *next = end > events->newest ? end - events->newest : 0;
+    return err;
+}
+
 static int
 run_events(struct cli *cli)
 {
@@ -140,7 +157,9 @@ run_events(struct cli *cli)
     const struct events *events = cli->self;
     uint64_t next = 0;
     uint64_t last = 0;
-    granary_err err = print_new(events, &next, &last);
+    granary_err err = events->newest > 0 ? find_newest(events, &next) : GRANARY_OK;
+
+    err = err == GRANARY_OK ? print_new(events, &next, &last) : err;
 
     while (err == GRANARY_OK && events->follow && fflush(stdout) == 0) {
         (void)nanosleep(&pause, NULL);
@@ -151,6 +170,7 @@ run_events(struct cli *cli)
 
 static const struct gr_option events_options[] = {
     {"follow", 'f', NULL, "continue until the instance ends", GR_OPTION_FLAG(struct events, follow)},
+    {"last", 'n', "N", "print only the last N events", GR_OPTION_NUMBER(struct events, newest, 1, 1 << 30)},
     {"id", 'o', "ID", "print only events of this object; the beginning of its id is enough", GR_OPTION_TAKE(take_id)},
     {0}};
 

@@ -203,20 +203,7 @@ print_page_json(struct json *json, const struct table_view *view, const granary_
         }
         json_open(json, NULL, '{');
         for (size_t c = 0; c < columns; c++) {
-            granary_cell_value cell = granary_table_cell(table, r, c);
-            const char *field = granary_table_field(table, c);
-
-            switch (cell.kind) {
-            case GRANARY_CELL_INT:
-                json_signed(json, field, cell.integer);
-                break;
-            case GRANARY_CELL_REAL:
-                json_float(json, field, cell.real);
-                break;
-            case GRANARY_CELL_TEXT:
-                json_text(json, field, cell.text);
-                break;
-            }
+            json_cell(json, granary_table_field(table, c), granary_table_cell(table, r, c));
         }
         json_close(json);
     }

@@ -41,7 +41,8 @@ struct dialect {
 /* What the grammar parses: rewritten, or text itself. *ret_notes lie in the statement's memory. NULL: it has failed. */
 char *dialect_rewrite(struct sql_statement *q, char *text, const struct parse_note **ret_notes, size_t *ret_note_count);
 
-/* Numbers with underscores or in another base become decimal ones, in their place. false: one is too large. */
+/* Numbers with underscores or in another base become decimal ones, in their place, and blanks beyond ASCII its own. false: a
+ * number is too large. */
 bool dialect_numbers(struct sql_statement *q, char *text);
 
 /* ---- for rules ---- */

@@ -101,6 +101,50 @@ give_lambda(struct dialect *d, const struct dialect_token *name, const struct di
     enclose(d, from, to);
 }
 
+static void
+remove_up_to(struct dialect *d, struct dialect_token *from, const struct dialect_token *end)
+{
+    while (from != end) {
+        struct dialect_token *next = from->next;
+
+        dialect_remove(d, from);
+        from = next;
+    }
+}
+
+/* [value FOR x, i IN list IF condition] is list_where(list_transform(list, (x, i) -> value), list_transform(list, (x, i) ->
+ * condition)), so that i counts all items. */
+static void
+put_flags(struct dialect *d, struct dialect_token *open, struct dialect_token *list, struct dialect_token *condition,
+          struct dialect_token *const names[2])
+{
+    static const char *const begin[] = {"list_transform", "(", NULL};
+    static const char *const between[] = {")", ",", "list_transform", "(", NULL};
+    static const char *const behind[] = {")", "::", "boolean", ",", "false", ")", NULL};
+    struct dialect_token *close = open->pair;
+    struct dialect_token *value = open->next;
+    struct dialect_token *value_end = condition->prev->prev; /* the list stands between */
+    struct dialect_token *first;
+
+    (void)dialect_add(d, open, "list_where", open);
+    dialect_replace(d, open, "(");
+    dialect_replace(d, close, ")");
+    dialect_move(d, list, list, value);
+    dialect_add_all(d, list, begin, list);
+    give_lambda(d, names[0], names[1], value, value_end);
+    dialect_add_all(d, condition, between, condition);
+    repeat(d, condition, list);
+    first = dialect_add(d, condition, "coalesce", condition);
+    (void)dialect_add(d, condition, "(", condition);
+    (void)dialect_add(d, condition, "(", condition);
+    dialect_remove(d, condition);
+    dialect_add_all(d, close, behind, close);
+    if (first != NULL) {
+        give_lambda(d, names[0], names[1], first, close->prev);
+    }
+    (void)dialect_add(d, close, ")", close);
+}
+
 /* [value FOR x IN list IF condition] is list_transform(list_filter(list, x -> (condition)), x -> (value)). false: it is
  * none. */
 bool
@@ -134,14 +178,21 @@ dialect_comprehension(struct dialect *d, struct dialect_token *open)
     if (condition != close && (!dialect_is(condition, "if") || condition == in->next || condition->next == close)) {
         return false;
     }
-    if (second != NULL && condition != close) {
-        (void)sql_fail(d->q, GRANARY_EUNSUPPORTED, condition->at,
-                       "IF is not supported in a list comprehension with places, such as `x, i`: use list_filter()");
-        return true;
-    }
     list = in->next;
     list_end = condition->prev;
     value_end = begins->prev;
+    if (second != NULL && condition != close && list != list_end) {
+        (void)sql_fail(
+            d->q, GRANARY_EUNSUPPORTED, condition->at,
+            "IF in a list comprehension with places, such as `x, i`, needs a list with a name: give it one in a "
+            "subquery");
+        return true;
+    }
+    if (second != NULL && condition != close) {
+        remove_up_to(d, begins, list);
+        put_flags(d, open, list, condition, (struct dialect_token *const[]){name, second});
+        return true;
+    }
     (void)dialect_add(d, open, "list_transform", open);
     dialect_replace(d, open, "(");
     dialect_replace(d, close, ")");
@@ -176,17 +227,6 @@ dialect_comprehension(struct dialect *d, struct dialect_token *open)
 }
 
 /* ---- COLUMNS(lambda x: ...), COLUMNS([x FOR x IN (*) IF ...]) ---- */
-
-static void
-remove_up_to(struct dialect *d, struct dialect_token *from, const struct dialect_token *end)
-{
-    while (from != end) {
-        struct dialect_token *next = from->next;
-
-        dialect_remove(d, from);
-        from = next;
-    }
-}
 
 /* A text without wildcards of LIKE. */
 static bool

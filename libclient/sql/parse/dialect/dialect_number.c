@@ -1,4 +1,7 @@
-/* Numbers as the grammar does not know them: 1_000, 0x1F, 0o17, 0b11. They become what it knows, and blanks behind that. */
+/*
+ * Numbers as the grammar does not know them: 1_000, 0x1F, 0o17, 0b11. They become what it knows, and blanks behind that. Blanks
+ * beyond ASCII, which come with text that was copied from a page, become ASCII's.
+ */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,6 +117,21 @@ put_decimal(char *at)
     return end;
 }
 
+/* How many bytes a blank beyond ASCII has there; 0: there is none. */
+static size_t
+wide_blank(const char *at)
+{
+    static const char *const blanks[] = {"\u00a0", "\u1680", "\u202f", "\u205f", "\u3000", "\ufeff"};
+
+    for (size_t i = 0; i < sizeof blanks / sizeof blanks[0]; i++) {
+        if (strncmp(at, blanks[i], strlen(blanks[i])) == 0) {
+            return strlen(blanks[i]);
+        }
+    }
+    /* U+2000 to U+200B */
+    return strncmp(at, "\xe2\x80", 2) == 0 && (unsigned char)at[2] >= 0x80 && (unsigned char)at[2] <= 0x8b ? 3 : 0;
+}
+
 bool
 dialect_numbers(struct sql_statement *q, char *text)
 {
@@ -125,6 +143,9 @@ dialect_numbers(struct sql_statement *q, char *text)
         bool is_code = split.mode == SQL_SPLIT_CODE || split.mode == SQL_SPLIT_STRING_END;
         char *end = at + 1;
 
+        if (is_code) {
+            memset(at, ' ', wide_blank(at));
+        }
         if (is_code && !split.in_word && isdigit((unsigned char)*at)) {
             int base = *at == '0' ? base_of(at[1]) : 0;
 

@@ -1,0 +1,157 @@
+/* granary-web: the page of one instance. No daemon parses HTTP; this process reads what it shows, and writes nothing. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/process/daemon.h"
+#include "options/options.h"
+#include "web/report.h"
+#include "web/server.h"
+
+extern char **environ;
+
+struct arguments {
+    const char *instance;
+    struct server_options options;
+    bool open;
+    const char *report, *output; /* a graph's, and the file: instead of a server */
+    int ready_fd;                /* -1: nobody waits */
+    bool die_with_parent;
+};
+
+static const struct gr_option options[] = {
+    {"instance", 0, "NAME|DIR", "show this instance; default: $GRANARY_INSTANCE, else 'default'",
+     GR_OPTION_TEXT(struct arguments, instance)},
+    {"listen", 0, "ADDRESS",
+     "be reached at unix:PATH or 127.0.0.1:PORT (0: any that is free); default: web.sock in the instance's directory, "
+     "and "
+     "with --open 127.0.0.1:0",
+     GR_OPTION_TEXT(struct arguments, options.listen)},
+    {"host", 0, "NAME", "let requests name this host, too: that of a proxy before the page",
+     GR_OPTION_TEXT(struct arguments, options.host)},
+    {"open", 0, NULL, "open the page in a browser", GR_OPTION_FLAG(struct arguments, open)},
+    {"interval", 0, "DURATION", "wait this long between two samples; default: 1 s",
+     GR_OPTION_MS_FROM(struct arguments, options.interval_ms, 10)},
+    {"patience", 0, "DURATION", "wait this long for an answer, and for a page that does not read; default: 10 s",
+     GR_OPTION_MS_FROM(struct arguments, options.patience_ms, 100)},
+    {"report", 0, "GRAPH", "write a report of a graph instead", GR_OPTION_TEXT(struct arguments, report),
+     .hidden = true},
+    {"output", 0, "FILE", "... to this file", GR_OPTION_TEXT(struct arguments, output), .hidden = true},
+    {"ready-fd", 0, "N", "write READY, or ERROR STATUS MESSAGE, to this descriptor",
+     GR_OPTION_NUMBER(struct arguments, ready_fd, 0, INT_MAX)},
+    {"die-with-parent", 0, NULL, "stop when the parent process ends",
+     GR_OPTION_FLAG(struct arguments, die_with_parent)},
+    {0}};
+
+/* Where `granary status` finds the address: in the instance's directory, for its user alone. "": nowhere. */
+static void
+write_url(const struct gr_instance *instance, const char *url, char path[PATH_MAX])
+{
+    int fd;
+
+    (void)snprintf(path, PATH_MAX, "%s/web.url", instance->runtime);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || gr_write_all(fd, url, strlen(url)) != GRANARY_OK) {
+        path[0] = '\0';
+    }
+    gr_fd_close(&fd);
+}
+
+static void
+open_browser(const char *url)
+{
+    char *argv[] = {(char *)(uintptr_t) "xdg-open", (char *)(uintptr_t)url, NULL};
+    pid_t pid;
+    int error = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
+
+    if (error != 0) {
+        (void)fprintf(stderr, "granary: web: no browser was opened: %s: %s\n", argv[0], strerror(error));
+    }
+}
+
+static void
+serve(struct arguments *arguments, struct server *server, int stop_fd)
+{
+    char url[SERVER_URL_MAX], path[PATH_MAX];
+
+    server_url(server, url);
+    write_url(&arguments->options.instance, url, path);
+    if (arguments->ready_fd < 0) {
+        (void)printf("the page of instance %s is at %s\n", arguments->options.instance.name, url);
+        (void)fflush(stdout);
+    }
+    gr_daemon_say_ready(&arguments->ready_fd);
+    gr_log_info("WEB-SERVES", "instance=%s", arguments->options.instance.name);
+    if (arguments->open) {
+        open_browser(url);
+    }
+    server_run(server, stop_fd);
+    if (path[0] != '\0') {
+        (void)unlink(path);
+    }
+}
+
+static int
+end_report(granary_err err)
+{
+    if (err != GRANARY_OK) {
+        (void)fprintf(stderr, "granary: report: %s\n", granary_error_message());
+    }
+    return granary_error_exit_status(err);
+}
+
+int
+main(int argc, char **argv)
+{
+    struct arguments arguments = {.ready_fd = -1, .options = {.interval_ms = 1000, .patience_ms = 10000}};
+    const struct gr_options table = {.doc = "Serve the page of an instance until SIGTERM. The page only reads.",
+                                     .sets = {{options, &arguments}}};
+    pid_t parent = getppid();
+    struct server *server = NULL;
+    granary_err err;
+    int stop_fd;
+
+    gr_log_init("web");
+    (void)gr_options_parse(&table, argc, argv);
+    if (arguments.report == NULL) {
+        (void)umask(077); /* nothing is anybody else's between bind and chmod */
+    }
+    if (arguments.open && arguments.options.listen == NULL) {
+        arguments.options.listen = "127.0.0.1:0";
+    }
+    stop_fd = gr_daemon_open_stop();
+    err = stop_fd < 0 ? gr_fail_errno("signals") : gr_instance_resolve(arguments.instance, &arguments.options.instance);
+    if (err == GRANARY_OK) {
+        err = gr_instance_check_own(arguments.options.instance.runtime);
+    }
+    if (err == GRANARY_OK && arguments.report != NULL) {
+        return end_report(report_write(&arguments.options.instance, arguments.report, arguments.output));
+    }
+    if (err == GRANARY_OK && arguments.die_with_parent) {
+        err = gr_daemon_follow(parent, SIGTERM);
+    }
+    if (err == GRANARY_OK) {
+        err = server_create(&arguments.options, &server);
+    }
+    if (err != GRANARY_OK) {
+        (void)fprintf(stderr, "granary: web: %s\n", granary_error_message());
+        gr_daemon_say_error(&arguments.ready_fd, err);
+    } else {
+        serve(&arguments, server, stop_fd);
+    }
+    if (!server_destroy(server)) {
+        _exit(granary_error_exit_status(err)); /* a thread hangs with the daemon that it asks */
+    }
+    gr_fd_close(&stop_fd);
+    return granary_error_exit_status(err);
+}
