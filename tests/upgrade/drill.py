@@ -36,9 +36,8 @@ def build_later(source, build):
         (tree / name).write_text(text)
         more += count
     assert more == 4, more
-    for command in (['cmake', '-S', tree, '-B', build / 'later' / 'build', '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Release', '-DGRANARY_TESTS=OFF'],
-                    ['cmake', '--build', build / 'later' / 'build', '--target', *PROGRAMS]):
-        done = subprocess.run(command, capture_output=True, text=True)
+    for command in (['cmake', '--preset', 'release', '-B', build / 'later' / 'build'], ['cmake', '--build', build / 'later' / 'build', '--target', *PROGRAMS]):
+        done = subprocess.run(command, cwd=tree, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     return build / 'later' / 'build' / 'bin'
 

@@ -14,7 +14,7 @@ apt-get install -y --no-install-recommends /packages/granary_*.deb >/tmp/log 2>&
 id granary
 [ -z "$(systemctl list-units --no-legend 'granary*')" ] || fail "units run that nobody started"
 [ "$(as_user granary sql --csv 'SELECT 6 * 7 AS answer' | tail -n 1)" = 42 ]
-as_user man granary-sql | grep -q '^SYNOPSIS'
+as_user man granary-sql | grep '^SYNOPSIS' >/dev/null
 
 echo "-- units"
 for unit in /lib/systemd/system/granary*@.service; do
