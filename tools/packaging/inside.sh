@@ -31,7 +31,7 @@ echo "-- a service of a user"
 as_user systemctl --user daemon-reload
 as_user systemctl --user start granary@default
 as_user systemctl --user is-active granary@default
-as_user granary put --id-from notes /etc/services
+as_user granary put --id-from notes /etc/debian_version
 as_user bash -c '. /usr/share/bash-completion/completions/granary; compopt() { :; }; COMP_LINE="granary get name:no" COMP_POINT=19
     granary name notes "$(granary ls | awk "END {print \$1}")"; COMP_WORDS=(granary get name : no) COMP_CWORD=4; _granary; [ "${COMPREPLY[*]}" = notes ]'
 as_user systemctl --user stop granary@default
@@ -41,7 +41,7 @@ echo "-- a service of the machine"
 systemctl start granary-shared@team
 systemctl is-active granary-shared@team
 usermod -aG granary user
-as_user granary put --instance /run/granary/team --id-from notes /etc/services || fail "a member of the group"
+as_user granary put --instance /run/granary/team --id-from notes /etc/debian_version || fail "a member of the group"
 
 echo "-- purged while both run"
 as_user systemctl --user start granary@default
