@@ -10,8 +10,9 @@
 
 #include <stdint.h>
 
+#include "contract/versions.h"
+
 #define GR_STORE_MAGIC    0x676e7267u /* "grng" */
-#define GR_STORE_VERSION  2u
 #define GR_FRAME_MAX_BODY 65536u
 #define GR_FRAME_MAX_FDS  4
 
@@ -39,9 +40,9 @@ enum gr_store_op {
  * more.
  */
 struct gr_hello {
-    uint32_t version; /* GR_STORE_VERSION */
-    uint32_t shm_version;
-    char session[64]; /* NUL-terminated; "" is "default"; for a member of a group's store that is "default-UID" */
+    uint32_t version;     /* GR_STORE_OLDEST of the client */
+    uint32_t shm_version; /* GR_SHM_OLDEST of the client */
+    char session[64];     /* NUL-terminated; "" is "default"; for a member of a group's store that is "default-UID" */
     char tag[32];
     uint32_t resume;
     uint32_t flags; /* GR_HELLO_... */

@@ -20,14 +20,18 @@
 #include "cli/instance/daemons.h"
 #include "cli/instance/reload.h"
 #include "contract/executor_page.h"
+#include "contract/sched_page.h"
 #include "spill/spill.h"
 
-/* What an instance makes in its runtime directory. The supervisor's lock goes last: who finds it knows the directory. The store's socket goes first, or not at all.
- */
+/* What an instance makes in its runtime directory. The supervisor's lock goes last: who finds it knows the directory. The
+ * store's socket goes first, or not at all. */
 static const char *const runtime_files[] = {
-    "store.sock", "sched.sock", "pool.sock",  "web.sock",         "web.url",      "instance.json", "instance.json.new",
-    "log",        "log.level",  RELOAD_FILE,  RELOAD_FILE ".new", "state.db-shm", "state.db-wal",  "state.db-journal",
-    "state.db",   "store.lock", "sched.lock", GR_EXECUTOR_PAGES,  GR_STACKS,      GR_ROSTER,       LEFTOVERS_LOCK};
+    "store.sock",   "sched.sock",       "pool.sock",         "web.sock",
+    "web.url",      "instance.json",    "instance.json.new", "log",
+    "log.level",    RELOAD_FILE,        RELOAD_FILE ".new",  "state.db-shm",
+    "state.db-wal", "state.db-journal", "state.db",          "store.lock",
+    "sched.lock",   GR_EXECUTOR_PAGES,  GR_SCHED_PAGE,       GR_SCHED_PAGE ".new",
+    GR_STACKS,      GR_ROSTER,          LEFTOVERS_LOCK};
 
 granary_err
 leftovers_check_directory(const struct gr_instance *instance)
