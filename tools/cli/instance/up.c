@@ -289,13 +289,19 @@ run_up(struct cli *cli)
     for (unsigned i = 0; i < settled->spill_count; i++) {
         free(settled->spill_dirs[i]);
     }
-    settings_clear(&up->settings);
     return err;
+}
+
+static void
+end_up(struct cli *cli)
+{
+    settings_clear(&((struct up *)cli->self)->settings);
 }
 
 static const struct access up_access = {.options = settings_options, .note = settings_note};
 
-const struct command command_up = {.options = up_options, .access = &up_access, COMMAND_ZERO(struct up), .run = run_up};
+const struct command command_up = {
+    .options = up_options, .access = &up_access, COMMAND_ZERO(struct up), .run = run_up, .end = end_up};
 
 static int
 run_down(struct cli *cli)
