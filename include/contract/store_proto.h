@@ -227,6 +227,13 @@ struct gr_session_info {
     uint64_t last_used_ms;
 };
 
+/* LIMITS */
+struct gr_limits {
+    uint64_t memory_bytes; /* the budget; of each, UINT64_MAX: as it is */
+    uint64_t disk_bytes;   /* in all directories; 0: no limit */
+    uint64_t user_bytes;   /* in memory, of each user of the group; 0: no limit */
+};
+
 /* DEAD: body = data segment numbers, uint32_t each; answer = one byte each, 1: it is gone and may be unmapped. */
 
 #endif

@@ -123,8 +123,8 @@ static granary_err
 take_first(granary_client *client, const struct gr_frame_in *frame)
 {
     struct link *link = &client->link;
-    void *address;
-    size_t bytes;
+    void *address = NULL;
+    size_t bytes = 0;
     granary_err err = map_whole(frame->fds[0], sizeof *client->control, sizeof *client->control, PROT_READ,
                                 "control segment", &address, &bytes);
 

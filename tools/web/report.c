@@ -19,11 +19,12 @@
 #include "web/ask.h"
 #include "web/page.h"
 
-#define PAGES_MAX   24 /* of a list: 98304 rows */
-#define PAGE_ROWS   "4096"
-#define RUN_FIELDS  "run,node,executor,started_ns,ended_ns,lease_ns,store_ns,error"
-#define RESULT_ROWS "0:5000"
-#define PATIENCE_MS 60000
+#define PAGES_MAX     24 /* of a list: 98304 rows */
+#define PAGE_ROWS     "4096"
+#define RUN_FIELDS    "run,node,executor,started_ns,ended_ns,lease_ns,store_ns,error"
+#define TARGET_FIELDS "key,kind,dtypes,shape,chunks,bytes,complete"
+#define RESULT_ROWS   "0:5000"
+#define PATIENCE_MS   60000
 
 struct report {
     const struct gr_instance *instance;
@@ -177,7 +178,8 @@ include_results(struct report *report, struct gr_buf *keys)
 static granary_err
 include_all(struct report *report, struct gr_buf *keys)
 {
-    static const char *const once[] = {"graphs", "plan", "nodes", "tileables", "logs"};
+    static const char *const once[] = {"graphs", "plan", "nodes", "logs"};
+    const char *const targets[] = {"key", report->graph, "fields", TARGET_FIELDS};
     const char *const pairs[] = {"key", report->graph, "fields", RUN_FIELDS, "limit", PAGE_ROWS};
     const char *const subtasks[] = {"key", report->graph, "limit", PAGE_ROWS};
     granary_err err = GRANARY_OK;
@@ -185,6 +187,7 @@ include_all(struct report *report, struct gr_buf *keys)
     for (size_t i = 0; i < sizeof once / sizeof once[0] && err == GRANARY_OK; i++) {
         err = include(report, once[i], pairs, 1, NULL);
     }
+    err = err == GRANARY_OK ? include(report, "tileables", targets, 2, NULL) : err;
     err = err == GRANARY_OK ? include_pages(report, "runs", pairs, 3) : err;
     err = err == GRANARY_OK ? include_pages(report, "subtasks", subtasks, 2) : err;
     return err == GRANARY_OK ? include_results(report, keys) : err;

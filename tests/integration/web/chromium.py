@@ -5,6 +5,7 @@ import tempfile
 
 try:
     from selenium import webdriver
+    from selenium.webdriver.common.action_chains import ActionChains
     from selenium.webdriver.chrome.options import Options
     from selenium.webdriver.chrome.service import Service
 except ImportError:
@@ -41,6 +42,10 @@ class Browser:
 
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
+
+    def press(self, key):
+        """To whatever has the focus."""
+        ActionChains(self.driver).send_keys(key).perform()
 
     def said(self):
         """What the browser complained of since the last time: errors of scripts, and reports of the Content-Security-Policy."""

@@ -16,8 +16,13 @@ G.h = function (tag, attributes, ...children) {
   return element;
 };
 
+// New content in the place of what an element has. What had the focus has it again, and what was scrolled is where it was.
 G.empty = function (element, ...children) {
+  const reached = () => [...element.querySelectorAll('a, button, input, select, summary, [tabindex]')], moved = () => [...element.querySelectorAll('.scroll')];
+  const focus = reached().indexOf(document.activeElement), places = moved().map(box => box.scrollLeft);
   element.replaceChildren(...children.flat(Infinity).filter(child => child !== null && child !== undefined));
+  if (focus >= 0 && reached()[focus]) reached()[focus].focus({preventScroll: true});
+  moved().forEach((box, i) => { box.scrollLeft = places[i] || 0; });
   return element;
 };
 
@@ -113,7 +118,7 @@ G.off = listener => { G.listeners = G.listeners.filter(other => other !== listen
 G.tell = message => G.listeners.slice().forEach(listener => listener(message));
 
 // Ask again and again while a view is open, at once and whenever `when` says so of a message: one question at a time, and
-// with twenty times as much rest, so that a page costs no daemon more than a twentieth.
+// with thirty times as much rest, so that a page costs no daemon more than a thirtieth.
 G.poll = function (view, ask, when = () => true) {
   let busy = false, again = false;
   const run = async () => {
@@ -122,19 +127,29 @@ G.poll = function (view, ask, when = () => true) {
     busy = true;
     try {
       await ask();
-      view.fail(null);
+      view.fail(null, ask);
     } catch (error) {
-      view.fail(error.message);
+      view.fail(error.message, ask);
       if (!(error instanceof Refused)) console.error(error);
     }
     setTimeout(() => {
       busy = false;
       if (again) { again = false; run(); }
-    }, Math.max(300, 20 * (performance.now() - began)));
+    }, Math.max(300, 30 * (performance.now() - began)));
   };
   run();
   if (!G.report) view.listeners.push(G.on(message => { if (!document.hidden && when(message)) run(); }));
   return run;
+};
+
+// A part of a view of something that may run: once, and again while it does.
+G.whileRuns = function (view, runs, ask, again = ask) {
+  let first = true;
+  return G.poll(view, async () => {
+    if (!first && !runs()) return;
+    await (first ? ask() : again());
+    first = false;
+  }, G.changed());
 };
 
 // Every n-th message; and when graphs have changed.

@@ -13,7 +13,11 @@
     const [name, ...rest] = decodeURI(location.hash.slice(1)).split('/');
     const known = G.report ? 'report' : titles.some(([title]) => title === name) ? name : 'overview';
     if (view) { view.listeners.forEach(G.off); view.closed = true; }
-    view = {listeners: [], fail: message => { notice.hidden = message === null; notice.textContent = message || ''; }, key: rest.map(decodeURIComponent).join('/')};
+    view = {listeners: [], troubles: new Map(), fail(message, who = view) { // each question has its own trouble; the same one is said once
+      this.troubles.set(who, message);
+      notice.textContent = [...new Set([...this.troubles.values()].filter(text => text !== null))].join(' ');
+      notice.hidden = notice.textContent === '';
+    }, key: rest.map(decodeURIComponent).join('/')};
     const notice = G.h('p', {class: 'notice', role: 'status', hidden: true});
     const title = G.report ? `Graph ${G.report.key}` : (titles.find(([other]) => other === known) || [])[1];
     document.title = `${title} · granary`;

@@ -120,6 +120,7 @@
     }}, h('summary', {}, title), text);
   }
 
+  const TARGET_FIELDS = 'key,kind,dtypes,shape,chunks,bytes,complete';
   const SUBTASKS = [{key: 'subtask', width: 130}, {key: 'node', width: 140, show: value => G.shortName(value) || '–'}, {key: 'ops', label: 'operators', width: 180}, state, {key: 'attempt', number: true, width: 75}, {key: 'executor', number: true, width: 85},
     {key: 'took', number: true, width: 100, show: (value, row) => row.ended_ns > row.started_ns && row.started_ns > 0 ? G.duration(row.ended_ns - row.started_ns) : '–'},
     {key: 'lease_ns', label: 'inputs', number: true, width: 90}, {key: 'store_ns', label: 'storing', number: true, width: 90}, {key: 'in_bytes', label: 'in', number: true, width: 90}, {key: 'out_bytes', label: 'out', number: true, width: 90}, {key: 'error', width: 90}];
@@ -153,23 +154,25 @@
     };
     const dag = new G.Dag(node => { nodes.querySelectorAll('tr').forEach(row => row.classList.toggle('chosen', row.firstChild.textContent === G.shortName(node.name))); });
     dagPanel.append(dag.element, nodes);
-    let plan = null, first = true;
+    let plan = null, known = null;
+    const ran = () => known === null || known.state === 'running';
+    // Each part is asked for by itself, so that one that is large, or fails, keeps no other away.
     G.poll(view, async () => {
       const [row] = await G.rows('graphs', {key});
+      known = row;
       G.empty(head, h('p', {}, h('span', {class: 'chip', 'data-mark': row.state}, row.state), ' ', progress(row.progress), ` ${G.number(row.done)} of ${G.number(row.subtasks)} subtasks, ${row.running} running, ${row.ready} ready, ${row.failed} failed, ${row.retries} retries. Session ${row.session}, submitted ${G.time(row.submitted_ms)}`,
         row.ended_ms > 0 ? `, took ${G.duration((row.ended_ms - row.submitted_ms) * 1e6)}.` : '.'), row.message ? h('p', {class: 'notice'}, row.error ? `${row.error}: ` : '', row.message) : null);
-      if (plan === null) plan = G.parsePlan(await G.command('plan', {key}));
-      const counted = await G.ask('nodes', {key});
-      dag.set(plan.length <= 400 ? plan : [], counted.nodes);
-      G.empty(nodes, G.table('What each node has done', [{key: 'node', show: G.shortName}, {key: 'subtasks', show: (value, node) => G.progress(node)}, {key: 'running', number: true}, {key: 'ready', number: true}, {key: 'failed', number: true}, {key: 'time_ns', label: 'time', number: true}, {key: 'bytes', label: 'out', number: true}], counted.nodes, 'No subtask is known yet.'));
-      G.empty(targets, G.table('Results', [{key: 'key', node: value => G.report ? value : anchor('results', value)}, {key: 'kind'}, {key: 'shape'}, {key: 'dtypes'}, {key: 'chunks', number: true}, {key: 'bytes', number: true}, {key: 'complete', show: value => value ? 'yes' : 'no'}], await G.rows('tileables', {key}), 'It has no results.', true));
-      if (first || row.state === 'running') {
-        await pull();
-        stream.fit();
-        await (first ? rows.first() : rows.again());
-      }
-      first = false;
     }, G.changed());
+    G.whileRuns(view, ran, rows.first, rows.again);
+    G.whileRuns(view, ran, async () => { await pull(); stream.fit(); });
+    G.whileRuns(view, ran, async () => G.empty(targets, G.table('Results', [{key: 'key', node: value => G.report ? value : anchor('results', value)}, {key: 'kind'}, {key: 'shape'}, {key: 'dtypes'}, {key: 'chunks', number: true}, {key: 'bytes', number: true}, {key: 'complete', show: value => value ? 'yes' : 'no'}],
+      await G.rows('tileables', {key, fields: TARGET_FIELDS}), 'It has no results.', true)));
+    G.whileRuns(view, ran, async () => {
+      const counted = await G.ask('nodes', {key});
+      G.empty(nodes, G.table('What each node has done', [{key: 'node', show: G.shortName}, {key: 'subtasks', show: (value, node) => G.progress(node)}, {key: 'running', number: true}, {key: 'ready', number: true}, {key: 'failed', number: true}, {key: 'time_ns', label: 'time', number: true}, {key: 'bytes', label: 'out', number: true}], counted.nodes, 'No subtask is known yet.'));
+      if (plan === null) plan = G.parsePlan(counted.nodes.reduce((sum, node) => sum + node.succeeded + node.waiting, 0) > 50000 ? '' : await G.command('plan', {key}));
+      dag.set(plan.length <= 400 ? plan : [], counted.nodes);
+    });
     return h('div', {class: 'views'}, G.report ? null : h('p', {}, h('a', {href: '#graphs'}, '← All graphs')), panel(G.report ? null : key, head, G.report ? null : h('p', {class: 'buttons'}, whyButton(key, answer), h('a', {class: 'button', href: `trace.json?${G.query({key})}`, download: `${key.replace(/\W+/g, '_')}.trace.json`}, 'Download timeline')), answer),
       dagPanel, panel('Task stream', stream.element), panel('Results', targets), panel('Subtasks', rows.element),
       panel('Texts', opened('How it is computed', () => G.command('plan', {key})), opened('What its functions printed', () => G.command('logs', {key, ...(G.report ? {} : {tail: 1000})}))));
@@ -279,7 +282,7 @@
     G.poll(view, async () => {
       const keys = (await G.rows('graphs', {last: 512, fields: 'key,state'})).filter(row => row.state === 'succeeded').map(row => row.key).reverse().slice(0, 64);
       const found = [];
-      for (let i = 0; i < keys.length; i += 16) found.push(...(await G.rows('tileables', {key: keys.slice(i, i + 16)})).filter(row => row.complete && row.kind !== 'objects'));
+      for (let i = 0; i < keys.length; i += 16) found.push(...(await G.rows('tileables', {key: keys.slice(i, i + 16), fields: TARGET_FIELDS})).filter(row => row.complete && row.kind !== 'objects'));
       grid.set(found);
     }, G.changed(10));
     return h('div', {class: 'views'}, panel(null, grid.element));
