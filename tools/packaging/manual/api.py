@@ -46,7 +46,7 @@ def read(path: str) -> Header:
         else:
             groups.append([function])
         end = found.end()
-    types = {}
+    types: Dict[str, str] = {}
     for found in re.finditer(r"((?:^/\*(?:(?!\*/).)*\*/\n)?)(^(?:typedef )?(?:struct|enum)[ \w]*\{\n.*?^\}[ \w]*;)", source, re.S | re.M):
         named = re.search(r"\}\s*(\w+);$", found.group(2)) or re.match(r"(?:struct|enum) (\w+)", found.group(2))
         types[named.group(1) if named else f"constants {len(types)}"] = found.group(0)
