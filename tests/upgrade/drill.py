@@ -160,7 +160,7 @@ def main():
                     drill.call('ls')
                     raise SystemExit('a client of before reads a layout that it does not know')
                 except AssertionError as error:
-                    assert f'version {layout + 1}, ' in str(error) and 'use one granary for both' in str(error), error
+                    assert f'shared memory of version {layout + 1}, this granary reads {layout}: use the granary that made it' in str(error), error
         finally:
             drill.down()
 

@@ -115,7 +115,7 @@ main(int argc, char **argv)
 {
     struct arguments arguments = {.ready_fd = -1, .options = {.interval_ms = 1000, .patience_ms = 10000}};
     const struct gr_options table = {.doc = "Serve the page of an instance until SIGTERM. The page only reads.",
-                                     .sets = {{options, &arguments}}};
+                                     .sets = {{.options = options, .target = &arguments}}};
     pid_t parent = getppid();
     struct server *server = NULL;
     granary_err err;

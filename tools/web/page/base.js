@@ -118,7 +118,7 @@ G.off = listener => { G.listeners = G.listeners.filter(other => other !== listen
 G.tell = message => G.listeners.slice().forEach(listener => listener(message));
 
 // Ask again and again while a view is open, at once and whenever `when` says so of a message: one question at a time, and
-// with twenty times as much rest, so that a page costs no daemon more than a twentieth.
+// with thirty times as much rest, so that a page costs no daemon more than a thirtieth.
 G.poll = function (view, ask, when = () => true) {
   let busy = false, again = false;
   const run = async () => {
@@ -135,7 +135,7 @@ G.poll = function (view, ask, when = () => true) {
     setTimeout(() => {
       busy = false;
       if (again) { again = false; run(); }
-    }, Math.max(300, 20 * (performance.now() - began)));
+    }, Math.max(300, 30 * (performance.now() - began)));
   };
   run();
   if (!G.report) view.listeners.push(G.on(message => { if (!document.hidden && when(message)) run(); }));

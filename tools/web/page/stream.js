@@ -40,7 +40,7 @@ G.Runs = class { // the last runs, in order of their ends
 G.followRuns = function (runs, parameters) {
   let next = null;
   return async () => {
-    for (let page = 0; page < (G.report ? 1000 : 4); page++) {
+    for (let page = 0; page < (G.report ? 1000 : 2); page++) {
       const table = await G.ask('runs', {...parameters, fields: RUN_FIELDS, limit: 4096, ...(next === null ? (parameters.key ? {} : {last: 4096}) : {cursor: next})}).catch(error => { if (G.report && page > 0) return null; throw error; });
       if (table === null) break; // a report has the first ones
       runs.add(table);
