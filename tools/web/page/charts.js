@@ -90,6 +90,11 @@ G.TimeChart = class {
         context.beginPath();
         context.setLineDash(one.dash ? [5, 4] : []);
         part.forEach(sample => context.lineTo(x(sample.at_ms), y(one.read(sample))));
+        if (!one.dash && series.some(other => !other.line)) { // seen before any area
+          context.strokeStyle = G.color('panel');
+          context.lineWidth = 4;
+          context.stroke();
+        }
         context.strokeStyle = G.color(one.color);
         context.lineWidth = 1.75;
         context.stroke();

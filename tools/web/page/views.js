@@ -172,7 +172,7 @@
       G.empty(nodes, G.table('What each node has done', [{key: 'node', show: G.shortName}, {key: 'subtasks', show: (value, node) => G.progress(node)}, {key: 'running', number: true}, {key: 'ready', number: true}, {key: 'failed', number: true}, {key: 'time_ns', label: 'time', number: true}, {key: 'bytes', label: 'out', number: true}], counted.nodes, 'No subtask is known yet.'));
       if (plan === null) plan = G.parsePlan(counted.nodes.reduce((sum, node) => sum + node.succeeded + node.waiting, 0) > 50000 ? '' : await G.command('plan', {key}));
       dag.set(plan.length <= 400 ? plan : [], counted.nodes);
-    });
+    }, undefined, 120e3);
     return h('div', {class: 'views'}, G.report ? null : h('p', {}, h('a', {href: '#graphs'}, '← All graphs')), panel(G.report ? null : key, head, G.report ? null : h('p', {class: 'buttons'}, whyButton(key, answer), h('a', {class: 'button', href: `trace.json?${G.query({key})}`, download: `${key.replace(/\W+/g, '_')}.trace.json`}, 'Download timeline')), answer),
       dagPanel, panel('Task stream', stream.element), panel('Results', targets), panel('Subtasks', rows.element),
       panel('Texts', opened('How it is computed', () => G.command('plan', {key})), opened('What its functions printed', () => G.command('logs', {key, ...(G.report ? {} : {tail: 1000})}))));
