@@ -16,7 +16,7 @@ release_packages="qemu-system-x86 busybox-static cpio python3-dbg python3-nbconv
 # shellcheck disable=SC2034
 package_packages="git dpkg-dev debhelper dh-python fakeroot"
 # shellcheck disable=SC2034
-package_check_packages="lintian mmdebstrap piuparts zsh man-db"
+package_check_packages="lintian mmdebstrap piuparts qemu-system-x86 cpio zsh man-db"
 
 # shellcheck disable=SC2034
 differ_packages="python3-minimal python3-numpy python3-pandas postgresql-15 python3-psycopg2"

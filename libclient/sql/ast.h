@@ -340,7 +340,7 @@ struct sql_select {
     size_t order_count;
     const struct sql_order *order_all; /* ORDER BY ALL: how; or NULL */
     int64_t limit;                     /* -1: none */
-    const double *percent;             /* LIMIT 10%: so many of a hundred; or NULL */
+    const double *percent;             /* LIMIT 10%: so many of a hundred, or what limit_value is; or NULL */
     int64_t ties;                      /* WITH TIES: so many rows, and all equal to the last; or 0 */
     int64_t offset;
     struct sql_expr *limit_value; /* LIMIT and OFFSET of which a subquery is a part; or NULL */

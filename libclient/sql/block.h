@@ -24,6 +24,7 @@ struct sql_column {
     bool hidden; /* of the right side of USING: only with its table's name */
     bool joined; /* of an outer join's right side, while others become one item */
     bool lifted; /* an aggregate of groups, for subqueries */
+    bool empty;  /* NULL as written, in all rows */
 };
 
 /* What stands for an expression from now on: an aggregate, a grouping expression, a subquery. */

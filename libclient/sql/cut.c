@@ -81,14 +81,42 @@ cut_value(struct sql_block *block, struct sql_expr *value, int64_t written)
     return sql_bind(block, value) && sql_join_subqueries(block, value) ? sql_text(block, value) : NULL;
 }
 
+/* LIMIT in percent as a number of rows, of which there are so many. */
+static const char *
+percent_of(struct sql_block *block, const char *size)
+{
+    const struct sql_select *select = block->select;
+    struct sql_statement *q = block->q;
+    const char *percent = select->limit_value == NULL ? sql_printf(q, "%.17g", *select->percent)
+                                                      : cut_value(block, select->limit_value, 0);
+
+    return percent == NULL
+               ? NULL
+               : sql_printf(
+                     q,
+                     "case when %s >= 0e0 and %s <= 100e0 then cast(floor(`%s` * (%s) / 100e0) as int64) when %s = %s "
+                     "then cast(error('LIMIT takes 0 to 100 percent') as int64) else null end",
+                     percent, percent, size, percent, percent, percent);
+}
+
 /* Where rows are cut of which the number is not known yet. A null cuts nothing, and what is below 0 counts as 0. The
  * condition is of the rows' number, which gets its column later. */
 static const char *
 join_cut(struct sql_statement *q, struct sql_rel *rel, const struct sql_select *select, const char *row)
 {
     struct sql_block block = {.q = q, .select = select, .rel = *rel};
-    const char *offset = cut_value(&block, select->offset_value, select->offset);
-    const char *limit = offset == NULL ? NULL : cut_value(&block, select->limit_value, select->limit);
+    const char *size = select->percent == NULL ? NULL : sql_fresh(q, "rows");
+    const char *offset;
+    const char *limit;
+
+    if (size != NULL &&
+        !sql_rel_window(q, &block.rel, size, "size()", &(struct sql_window_spec){.position = select->position})) {
+        return NULL;
+    }
+    offset = cut_value(&block, select->offset_value, select->offset);
+    limit = offset == NULL ? NULL
+            : size != NULL ? percent_of(&block, size)
+                           : cut_value(&block, select->limit_value, select->limit);
 
     *rel = block.rel;
     return limit == NULL || row == NULL

@@ -230,9 +230,10 @@ gather_left(struct sql_block *block, const struct sql_from *from)
     return true;
 }
 
-/* An outer join becomes one item; so does an ASOF JOIN, and a semi join, of which the left columns are left. */
+/* An outer join becomes one item; so does an ASOF JOIN, and a semi join, of which the left columns are left.
+ * *ret_right_begin: where the columns of the right side begin; or NULL */
 static bool
-add_outer_join(struct sql_block *block, const struct sql_from *from)
+add_outer_join(struct sql_block *block, const struct sql_from *from, size_t *ret_right_begin)
 {
     static const char *const how[] = {
         [SQL_LEFT] = "left", [SQL_RIGHT] = "left", [SQL_FULL] = "outer", [SQL_SEMI] = "semi", [SQL_ANTI] = "anti"};
@@ -301,7 +302,40 @@ add_outer_join(struct sql_block *block, const struct sql_from *from)
     for (size_t c = first_item == 0 ? 0 : left_begin; c < block->column_count; c++) {
         block->columns[c]->item = (int)first_item;
     }
+    if (ret_right_begin != NULL) {
+        *ret_right_begin = right_begin;
+    }
     return true;
+}
+
+/* a RIGHT JOIN b ON ... in a subquery as b LEFT JOIN a, whose sides may name columns of the query around. The columns of a stay
+ * the first ones. */
+static bool
+add_right_join(struct sql_block *block, const struct sql_from *from)
+{
+    const struct sql_from turned = {.kind = from->kind,
+                                    .join = SQL_LEFT,
+                                    .left = from->right,
+                                    .right = from->left,
+                                    .on = from->on,
+                                    .position = from->position};
+    const size_t begin = block->column_count;
+    size_t middle = 0;
+    struct sql_column **columns;
+    size_t count;
+
+    if (!add_outer_join(block, &turned, &middle)) {
+        return false;
+    }
+    count = block->column_count - begin;
+    columns = SQL_ARRAY(block->q, struct sql_column *, count);
+    for (size_t i = 0; i < count && columns != NULL; i++) {
+        columns[i] = block->columns[begin + (middle - begin + i) % count];
+    }
+    if (columns != NULL) {
+        memcpy(&block->columns[begin], columns, count * sizeof *columns);
+    }
+    return columns != NULL;
 }
 
 /* POSITIONAL JOIN: the n-th rows of both sides, by numbers that all rows get; where one side has fewer rows, nulls. */
@@ -366,7 +400,7 @@ add_left_unnest(struct sql_block *block, const struct sql_from *from)
                                .alias = from->right->alias != NULL ? from->right->alias : SQL_UNNEST,
                                .select = select};
     join.right = right;
-    return add_outer_join(block, &join);
+    return add_outer_join(block, &join, NULL);
 }
 
 static bool
@@ -386,7 +420,9 @@ add_join(struct sql_block *block, const struct sql_from *from)
         return add_positional_join(block, from);
     }
     if ((from->join != SQL_INNER && from->join != SQL_CROSS) || from->asof) {
-        return add_outer_join(block, from);
+        return from->join == SQL_RIGHT && block->outer != NULL && from->on != NULL && !from->asof
+                   ? add_right_join(block, from)
+                   : add_outer_join(block, from, NULL);
     }
     if (!add_from(block, from->left)) {
         return false;

@@ -265,11 +265,16 @@ add_aggregate(struct grouping *g, const struct sql_expr *expr)
 static bool
 add_grouping(struct grouping *g, const struct sql_expr *expr)
 {
-    const char *name = sql_fresh(g->block->q, SQL_GROUPING);
+    struct sql_statement *q = g->block->q;
+    const char *name = sql_fresh(q, SQL_GROUPING);
+    const char *text = name == NULL ? NULL : sql_quoted(q, name);
 
     g->groupings[g->grouping_count] = expr;
     g->grouping_names[g->grouping_count++] = name;
-    return name != NULL && sql_name_expr(g->block, expr, sql_quoted(g->block->q, name));
+    if (text != NULL && g->block->sparse) { /* the set of all rows leaves all keys out, though it is of no rows */
+        text = sql_printf(q, "coalesce(%s, %lld)", text, (1LL << expr->count) - 1);
+    }
+    return text != NULL && sql_name_expr(g->block, expr, text);
 }
 
 /* Every aggregate in an expression. */
@@ -456,7 +461,7 @@ sql_group(struct sql_block *block, const char *const *keys, size_t key_count, st
     if (!sql_rel_assign(q, &block->rel, g.names, g.texts, g.value_count, position)) {
         return false;
     }
-    if (block->select->set_count > 0 && !(block->around != NULL && block->sparse)) {
+    if (block->select->set_count > 0 && !(block->around != NULL && block->select->group_count == 0)) {
         return group_by_sets(&g, keys, key_count, position);
     }
     return sql_rel_group(q, &block->rel, keys, key_count, &g.aggregates, position) &&

@@ -7,6 +7,16 @@
 
 /* ---- grouping ---- */
 
+/* A column of its own with the values of one. NULL: the statement has failed. */
+static const char *
+copy_column(struct sql_block *block, const char *name, int position)
+{
+    const char *own = sql_fresh(block->q, name);
+    const char *text = own == NULL ? NULL : sql_quoted(block->q, name);
+
+    return text != NULL && sql_rel_assign(block->q, &block->rel, &own, &text, 1, position) ? own : NULL;
+}
+
 /* GROUP BY's columns in the frame, which stand for its expressions from then on. */
 static bool
 group_keys(struct sql_block *block, const struct sql_targets *targets, const char **keys, struct sql_named *named)
@@ -34,6 +44,9 @@ group_keys(struct sql_block *block, const struct sql_targets *targets, const cha
             keys[i] = sql_equal(named[k].expr, expr) ? keys[k] : NULL;
         }
         keys[i] = keys[i] != NULL ? keys[i] : sql_column_of(block, &block->rel, expr);
+        if (keys[i] != NULL && select->set_count > 0 && block->around != NULL && sql_is_borrowed(block, keys[i])) {
+            keys[i] = copy_column(block, keys[i], expr->position); /* it is null in sets that leave it out */
+        }
         if (keys[i] == NULL) {
             return false;
         }
@@ -42,27 +55,25 @@ group_keys(struct sql_block *block, const struct sql_targets *targets, const cha
     return true;
 }
 
-/* The groups are those of each row of the query around. Without GROUP BY each row has one, though it is of no rows. */
+/* The groups are those of each row of the query around. Without GROUP BY each row has one, though it is of no rows, and so has
+ * a set of all rows. */
 static bool
 add_around_keys(struct sql_block *block, const char **keys, size_t *key_count)
 {
     const struct sql_select *select = block->select;
+    size_t whole = 0; /* sets of all rows */
 
     for (size_t i = 0; i < select->set_count; i++) {
-        if (select->sets[i] == 0 && (select->set_count > 1 || select->group_count > 0)) {
-            return sql_fail(block->q, GRANARY_EUNSUPPORTED, select->position,
-                            "ROLLUP, CUBE or GROUPING SETS with a set of all rows is not supported in a subquery that "
-                            "names columns of the query around: write UNION ALL");
-        }
+        whole += select->sets[i] == 0;
     }
-    for (size_t i = 0; select->set_count > 0 && i < *key_count; i++) {
-        if (sql_is_borrowed(block, keys[i])) {
-            return sql_fail(block->q, GRANARY_EUNSUPPORTED, select->position,
-                            "GROUPING SETS of columns of the query around is not supported");
-        }
+    if (whole > 1) {
+        return sql_fail(
+            block->q, GRANARY_EUNSUPPORTED, select->position,
+            "GROUPING SETS with several sets of all rows is not supported in a subquery that names columns of "
+            "the query around: write UNION ALL");
     }
     keys[(*key_count)++] = block->number->frame;
-    block->sparse = select->group_count == 0;
+    block->sparse = select->group_count == 0 || whole == 1;
     return true;
 }
 

@@ -295,6 +295,20 @@ table_alias(struct sql_statement *q, const struct sql_from *from)
                                : sql_printf(q, "%.*s", dot == NULL ? (int)strlen(begin) : (int)(dot - begin), begin);
 }
 
+/* Whether a column of a subquery in FROM is NULL as written. */
+static bool
+is_empty(const struct sql_from *from, size_t place)
+{
+    const struct sql_select *select = from->kind == SQL_FROM_SELECT ? from->select : NULL;
+    bool empty = select != NULL && select->set == SQL_NO_SET && select->value_rows == 0 && place < select->target_count;
+
+    for (size_t i = 0; empty && i <= place; i++) { /* places are those of the list */
+        empty = sql_star_in(select->targets[i].expr) == NULL;
+    }
+    return empty && select->targets[place].expr->kind == SQL_LITERAL &&
+           strcmp(select->targets[place].expr->text, "null") == 0;
+}
+
 bool
 sql_add_result(struct sql_block *block, const struct sql_from *from, const char *name, const struct sql_result *result)
 {
@@ -315,6 +329,7 @@ sql_add_result(struct sql_block *block, const struct sql_from *from, const char 
             return false;
         }
         block->columns[block->column_count - 1]->also = i == 0 ? from->function : NULL;
+        block->columns[block->column_count - 1]->empty = is_empty(from, i);
     }
     return true;
 }

@@ -91,6 +91,14 @@ sql_is_rounding(const char *name, size_t size)
 
 static bool add_text(struct sql_block *block, const struct sql_expr *expr, struct gr_buf *out);
 
+/* Functions whose arguments have one type. */
+static bool
+takes_any_null(const struct sql_expr *expr)
+{
+    return expr->kind == SQL_FUNCTION && (strcmp(expr->text, "coalesce") == 0 || strcmp(expr->text, "greatest") == 0 ||
+                                          strcmp(expr->text, "least") == 0);
+}
+
 /* Arguments from..count, with what separates them. */
 static bool
 add_list(struct sql_block *block, const struct sql_expr *expr, size_t from, const char *separator, struct gr_buf *out)
@@ -99,7 +107,9 @@ add_list(struct sql_block *block, const struct sql_expr *expr, size_t from, cons
         if (i > from) {
             gr_buf_addf(out, "%s", separator);
         }
-        if (!add_text(block, expr->args[i], out)) {
+        if (takes_any_null(expr) && expr->args[i]->kind == SQL_COLUMN && expr->args[i]->column->empty) {
+            gr_buf_addf(out, "null"); /* of the others' type */
+        } else if (!add_text(block, expr->args[i], out)) {
             return false;
         }
     }

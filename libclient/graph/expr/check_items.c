@@ -153,11 +153,18 @@ expr_check_try(struct gr_expr *expr)
     return GRANARY_OK;
 }
 
-/* Bounds are integers, or become floats. */
+static bool
+is_moment(granary_dtype dtype)
+{
+    return dtype == GRANARY_DATE || dtype == GRANARY_TIMESTAMP;
+}
+
+/* Bounds are integers or moments, or become floats. Those of dates are what the last one is. */
 granary_err
 expr_check_bins(struct gr_expr *expr)
 {
     granary_dtype bound = GRANARY_INT64;
+    granary_dtype item = GRANARY_NULLTYPE;
     granary_err err = GRANARY_OK;
 
     for (size_t i = 0; i < 4; i++) {
@@ -165,7 +172,11 @@ expr_check_bins(struct gr_expr *expr)
             expr_become_null(expr->operands[i], i < 3 ? GRANARY_INT64 : GRANARY_BOOL);
         }
     }
-    for (size_t i = 0; i < 2; i++) {
+    if (is_moment(expr->operands[0]->dtype) && is_moment(expr->operands[1]->dtype)) {
+        item = expr->operands[1]->dtype;
+        bound = GRANARY_TIMESTAMP;
+    }
+    for (size_t i = 0; i < 2 && bound != GRANARY_TIMESTAMP; i++) {
         if (!expr_is_numeric(expr->operands[i]->dtype)) {
             return expr_wrong_operand(expr, i, "a number");
         }
@@ -180,6 +191,6 @@ expr_check_bins(struct gr_expr *expr)
     for (size_t i = 0; i < 2 && err == GRANARY_OK; i++) {
         err = expr->operands[i]->dtype == bound ? GRANARY_OK : expr_cast_to(&expr->operands[i], bound);
     }
-    expr->dtype = GRANARY_LIST(bound);
+    expr->dtype = GRANARY_LIST(item != GRANARY_NULLTYPE ? item : bound);
     return err;
 }

@@ -35,6 +35,11 @@ static const char *const handing[] = {"concat", "concat_ws", "lower",  "upper", 
 static const char *const looking[] = {"contains", "startswith", "endswith", "starts_with", "ends_with",
                                       "position", "strpos",     "instr",    "find",        NULL};
 
+/* Functions that look for a text in a list. */
+static const char *const searching[] = {"list_contains",  "list_has",      "array_contains",
+                                        "array_has",      "list_position", "list_indexof",
+                                        "array_position", "array_indexof", NULL};
+
 /* expr COLLATE nocase.noaccent */
 struct sql_expr *
 parse_collate(struct parse *p, const PgQuery__CollateClause *from)
@@ -94,6 +99,22 @@ put_keys(struct parse *p, struct sql_expr *expr, size_t count, uint8_t marks)
     return true;
 }
 
+/* The keys of a list's items, and that of what is looked for. */
+static bool
+put_list_keys(struct parse *p, struct sql_expr *expr, uint8_t marks)
+{
+    struct sql_expr *item = sql_parse_json_item(p, expr->position);
+    struct sql_expr *key = item == NULL || expr->count != 2 ? NULL : key_of(p, item, marks);
+
+    if (key == NULL) {
+        return p->q->err == GRANARY_OK &&
+               sql_fail(p->q, GRANARY_EINVAL, expr->position, "'%s' takes a list and a value", expr->text);
+    }
+    expr->args[0] = sql_parse_json_each(p, expr->args[0], key, expr->position);
+    expr->args[1] = key_of(p, expr->args[1], marks);
+    return expr->args[0] != NULL && expr->args[1] != NULL;
+}
+
 /* x IN (SELECT y): the rows are those keys, too. */
 static bool
 put_subquery_key(struct parse *p, struct sql_expr *expr, uint8_t marks)
@@ -137,6 +158,9 @@ settle_one(struct parse *p, struct sql_expr *expr, uint8_t marks)
         if (sql_parse_is_one_of(expr->text, handing)) {
             expr->marks |= marks;
             return true;
+        }
+        if (sql_parse_is_one_of(expr->text, searching)) {
+            return put_list_keys(p, expr, marks);
         }
         if (sql_parse_is_one_of(expr->text, looking)) {
             return put_keys(p, expr, expr->count, marks);

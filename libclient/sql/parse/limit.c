@@ -52,25 +52,6 @@ value_of(const struct sql_expr *expr, double *ret_value)
     return fabs(*ret_value) <= EXACT_MAX;
 }
 
-/* LIMIT 10% */
-static bool
-parse_percent(struct parse *p, const PgQuery__FuncCall *call, struct sql_select *select)
-{
-    const struct sql_expr *expr = parse_expr(p, TAKE(p, call, args)[0]);
-    double *percent = SQL_NEW(p->q, double);
-
-    (void)parse_last(p, TAKE(p, call, funcname), call->n_funcname);
-    if (expr == NULL || percent == NULL) {
-        return false;
-    }
-    if (!value_of(expr, percent) || !(*percent >= 0 && *percent <= 100)) {
-        return sql_fail(p->q, GRANARY_EINVAL, expr->position, "LIMIT takes 0 to 100 percent");
-    }
-    select->limit = INT64_MAX; /* rows are cut, and nobody knows how many */
-    select->percent = percent;
-    return true;
-}
-
 /* A whole number that is no expression. */
 static bool
 parse_count(struct parse *p, const PgQuery__Node *from, const char *what, int64_t absent, int64_t *ret_count)
@@ -139,6 +120,29 @@ has_one_value(const struct sql_expr *expr)
     return one;
 }
 
+/* LIMIT 10%, LIMIT (SELECT ...)% */
+static bool
+parse_percent(struct parse *p, const PgQuery__FuncCall *call, struct sql_select *select)
+{
+    struct sql_expr *expr = parse_expr(p, TAKE(p, call, args)[0]);
+    double *percent = SQL_NEW(p->q, double);
+
+    (void)parse_last(p, TAKE(p, call, funcname), call->n_funcname);
+    if (expr == NULL || percent == NULL) {
+        return false;
+    }
+    select->limit = INT64_MAX; /* rows are cut, and nobody knows how many */
+    select->percent = percent;
+    if (has_subquery(expr) && has_one_value(expr)) {
+        select->limit_value = sql_parse_new_call(p, SQL_CAST, expr->position, "float64", expr, NULL);
+        return select->limit_value != NULL;
+    }
+    if (!value_of(expr, percent) || !(*percent >= 0 && *percent <= 100)) {
+        return sql_fail(p->q, GRANARY_EINVAL, expr->position, "LIMIT takes 0 to 100 percent");
+    }
+    return true;
+}
+
 /* absent: where nothing stands, or null. *ret_value: what is known only when the query runs; or NULL */
 static bool
 parse_rows(struct parse *p, const PgQuery__Node *from, const char *what, int64_t absent, int64_t *ret_rows,
@@ -194,10 +198,9 @@ parse_limit(struct parse *p, const PgQuery__SelectStmt *from, struct sql_select 
     if (select->limit_value == NULL && select->offset_value == NULL) {
         return true;
     }
-    if (ties || select->percent != NULL) {
-        return sql_fail(
-            p->q, GRANARY_EUNSUPPORTED, parse_place(&limit->base),
-            "WITH TIES and percent beside a subquery in LIMIT or OFFSET are not supported: write the number");
+    if (ties) {
+        return sql_fail(p->q, GRANARY_EUNSUPPORTED, parse_place(&limit->base),
+                        "WITH TIES beside a subquery in LIMIT or OFFSET is not supported: write the number");
     }
     select->limit = select->limit < 0 ? INT64_MAX : select->limit; /* rows are cut, and nobody knows how many */
     return true;

@@ -51,7 +51,7 @@ MOST_SHOWN = 50000
 # DuckDB's types whose values granary has, perhaps in a wider type.
 KNOWN = re.compile(r'(BOOLEAN|(U?(TINY|SMALL|BIG)INT)|U?INTEGER|FLOAT|DOUBLE|VARCHAR|DATE|TIME|TIMESTAMP(_S|_MS)?|TIMESTAMP WITH TIME ZONE|BLOB|DECIMAL\(\d+,\d+\)|"?NULL"?|SQLNULL)(\[\])?$')
 LACKED_WORDS = re.compile(r'\b(struct|struct_pack|row|map|map_from_entries|hugeint|uhugeint|int128|enum|uuid|bit|bitstring|union_value|interval|timetz|variant|json|varint|bignum|'
-                          r'geometry|inet|money|point|box|polygon|lseg|circle|timestamp_ns|export_state|(list_)?histogram|'
+                          r'geometry|inet|money|point|box|polygon|lseg|circle|timestamp_ns|export_state|(list_)?histogram|bitstring_agg|'
                           r'(map|struct|st|enum_range|uuid)_\w+(?=\s*\()|md5_number|uuidv\d)\b|\btime\s*(\(\d\)\s*)?with\s+time\s+zone|\bb\'[01]*\'|\{\s*\'|\{\s*\w+\s*:|'
                           r'\bregexp_extract\b.*\'\s*,\s*\[\'|(?<![\w.\'])[1-9]\d{38,}(?![\w.])|(?<![\w.\'])[1-9]\d{19,}\s*(<<|>>)|\'[+-]?infinity\'\s*(::|as)\s*(date|timestamp)|'
                           r'\b(date|timestamp\w*)\s*\'[+-]?infinity\'', re.I)

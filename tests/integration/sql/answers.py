@@ -677,7 +677,7 @@ select i, (select w.i from whole w where w.i < f.i order by w.i limit (select 1)
 error: LIMIT of a percentage or of a subquery in a subquery that names columns of the query around are not supported
 
 select i from f order by i fetch first (select 1) rows with ties
-error: WITH TIES and percent beside a subquery in LIMIT or OFFSET are not supported
+error: WITH TIES beside a subquery in LIMIT or OFFSET is not supported
 
 select array(select i, x from whole)
 error: ARRAY(SELECT ...) takes one value of each row
@@ -1238,6 +1238,22 @@ error: line 1, column 15: a sum exceeds 128 bits: cast the column to float64
 
 select j * j from (values (99999999999999999999999999999999999999), (1)) t(j)
 error: line 1, column 10: decimal overflow (cast one to float64) of 9999999
+
+select list_contains(['hello', 'world'], 'HELLO' collate nocase), list_position([null, 'BB'], 'bb' collate nocase), list_contains(['a'], 'A' collate posix)
+true,2,false
+
+select o.x, r.g, r.c from (values (1), (2)) o(x), lateral (select grouping(a, b), count(*) from (values (1, 2)) t(a, b) where a = x group by rollup (a, b)) r(g, c) order by all
+1,0,1
+1,1,1
+1,3,1
+2,3,0
+
+select i, fill(x) over (order by i) from (values (0, null), (1, 5), (5, 4), (9, null), (12, null)) t(i, x) order by i
+0,5
+1,5
+5,4
+9,3
+12,2
 
 select lag(i, 1.5) over (order by i) from xy
 error: line 1, column 15: 'lag' needs a whole number from -1073741824 to 1073741824 here

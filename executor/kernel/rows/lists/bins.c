@@ -3,24 +3,21 @@
  * times a power of ten, and there may be twice as many. Integers are counted in thousandths, so that a width that is no
  * integer does not drift.
  */
+#include "kernel/rows/lists/bins.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 #include "kernel/core/scratch.h"
 #include "kernel/rows/lists/lists.h"
 
+/* A hundred thousand years around 1970: ends do not leave what a timestamp holds. */
+#define MOMENT_MOST (INT64_MAX / 2)
+
 enum { BINS_MOST = 1 << 20, THOUSAND = 1000 };
 
-/* Ends while they are found, the largest first. */
-struct ends {
-    double *reals;
-    int64_t *ints;
-    int64_t count;
-    int64_t room;
-};
-
-static granary_err
-add_end(struct ends *ends, int64_t whole, double real)
+granary_err
+bins_add(struct bins_ends *ends, int64_t whole, double real)
 {
     if (ends->count == ends->room) {
         int64_t room = 2 * ends->room + 1024;
@@ -74,7 +71,7 @@ nice_width(gr_int128 width)
 }
 
 static granary_err
-int_ends(struct ends *ends, int64_t from, int64_t to, int64_t bins, bool nice)
+int_ends(struct bins_ends *ends, int64_t from, int64_t to, int64_t bins, bool nice)
 {
     gr_int128 least = (gr_int128)from * THOUSAND;
     gr_int128 most = (gr_int128)to * THOUSAND;
@@ -101,7 +98,7 @@ int_ends(struct ends *ends, int64_t from, int64_t to, int64_t bins, bool nice)
         if (ends->count > first && (end < from || ends->count - first >= bins)) {
             break;
         }
-        err = again ? GRANARY_OK : add_end(ends, (int64_t)end, 0.0);
+        err = again ? GRANARY_OK : bins_add(ends, (int64_t)end, 0.0);
     }
     return err;
 }
@@ -138,7 +135,7 @@ nice_real(double width)
 }
 
 static granary_err
-real_ends(struct ends *ends, double least, double most, int64_t bins, bool nice)
+real_ends(struct bins_ends *ends, double least, double most, int64_t bins, bool nice)
 {
     double span = most - least;
     double width = isfinite(span) ? span / (double)bins : most / (double)bins - least / (double)bins;
@@ -166,7 +163,7 @@ real_ends(struct ends *ends, double least, double most, int64_t bins, bool nice)
         if (end <= least || ends->count - first >= bins) {
             break;
         }
-        err = add_end(ends, 0, end);
+        err = bins_add(ends, 0, end);
     }
     return err;
 }
@@ -190,28 +187,43 @@ are_bins(const struct node *node, int64_t i)
 
         return isfinite(a) && isfinite(b) && a <= b;
     }
-    return node_int_at(least, i) <= node_int_at(most, i);
+    return node_int_at(least, i) <= node_int_at(most, i) &&
+           (node->dtype == GRANARY_LIST(GRANARY_INT64) ||
+            (node_int_at(least, i) >= -MOMENT_MOST && node_int_at(most, i) <= MOMENT_MOST));
 }
 
 static granary_err
-add_bins(struct node *node, struct ends *ends, int64_t i)
+add_bins(struct node *node, struct bins_ends *ends, int64_t i)
 {
     int64_t bins = node_int_at(node->operands[2], i);
     bool nice = ((const uint8_t *)node->operands[3]->values)[i] != 0;
 
+    if (nice && node->dtype != GRANARY_LIST(GRANARY_FLOAT64) && node->dtype != GRANARY_LIST(GRANARY_INT64)) {
+        return bins_of_moments(ends, node_int_at(node->operands[0], i), node_int_at(node->operands[1], i), bins);
+    }
     return node->dtype == GRANARY_LIST(GRANARY_FLOAT64)
                ? real_ends(ends, ((const double *)node->operands[0]->values)[i],
                            ((const double *)node->operands[1]->values)[i], bins, nice)
                : int_ends(ends, node_int_at(node->operands[0], i), node_int_at(node->operands[1], i), bins, nice);
 }
 
+/* Of a moment in us since 1970. */
+static int64_t
+day_of(int64_t moment)
+{
+    const int64_t day = INT64_C(86400000000);
+
+    return moment / day - (moment % day < 0);
+}
+
 /* The ends of each row in ascending order. */
 static granary_err
-give_ends(struct node *node, const struct ends *ends, const int32_t *stops, int64_t n)
+give_ends(struct node *node, const struct bins_ends *ends, const int32_t *stops, int64_t n)
 {
-    bool real = node->dtype == GRANARY_LIST(GRANARY_FLOAT64);
+    granary_dtype item = GRANARY_LIST_ITEM(node->dtype);
+    bool real = item == GRANARY_FLOAT64;
     struct gr_column items;
-    granary_err err = gr_column_alloc_unset(real ? GRANARY_FLOAT64 : GRANARY_INT64, ends->count, 0, false, &items);
+    granary_err err = gr_column_alloc_unset(item, ends->count, 0, false, &items);
     void *to = err == GRANARY_OK ? (void *)(uintptr_t)items.view.values : NULL;
 
     for (int64_t i = 0; i < n && to != NULL; i++) {
@@ -222,6 +234,8 @@ give_ends(struct node *node, const struct ends *ends, const int32_t *stops, int6
 
             if (real) {
                 ((double *)to)[k] = ends->reals[other];
+            } else if (item == GRANARY_DATE) {
+                ((int32_t *)to)[k] = (int32_t)day_of(ends->ints[other]);
             } else {
                 ((int64_t *)to)[k] = ends->ints[other];
             }
@@ -237,7 +251,7 @@ granary_err
 op_equi_width_bins(struct node *node, int64_t n)
 {
     int32_t *stops = scratch_alloc((size_t)(n + 1) * sizeof *stops);
-    struct ends ends = {.count = 0};
+    struct bins_ends ends = {.count = 0};
     granary_err err = stops == NULL ? node_no_memory() : GRANARY_OK;
 
     node_strict(node, n);
