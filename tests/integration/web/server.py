@@ -226,6 +226,24 @@ def it_listens_nowhere_else(line):
     assert status == 3 and 'granary up' in error, error
 
 
+def a_browser_is_told_no_secret(line):
+    """Arguments of a process are for everybody to read: they name a file, which leads to the page."""
+    programs = pathlib.Path(line.base, 'programs')
+    programs.mkdir()
+    told = pathlib.Path(line.base, 'told')
+    browser = programs / 'xdg-open'
+    browser.write_text(f'#!/bin/sh\n[ "$(stat -c %a "$1")" = 600 ] && cat "$1" >{told}.new && echo "$*" >>{told}.new && mv {told}.new {told}\n')
+    browser.chmod(0o755)
+    environment, line.environment = line.environment, {**line.environment, 'PATH': f'{programs}:{os.environ["PATH"]}'}
+    web = Web(line, '--open')
+    text = until('the browser', lambda: told.exists() and told.read_text())
+    page, arguments = text.splitlines()
+    assert web.url.startswith('http://127.0.0.1:') and f'url={web.url}"' in page and web.token not in arguments, text
+    web.end()
+    line.environment = environment
+    assert not pathlib.Path(arguments).exists()
+
+
 def a_report_is_whole_or_not_there(line):
     file = pathlib.Path(line.base, 'report.html')
     line.must('report', 'strange', '-o', str(file))
@@ -272,5 +290,6 @@ with Line(sys.argv[1]) as line:
     port.end()
     it_listens_nowhere_else(line)
     line.ready()
+    a_browser_is_told_no_secret(line)
     a_report_is_whole_or_not_there(line)
     a_page_comes_with_its_instance(line)
