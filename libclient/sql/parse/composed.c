@@ -454,48 +454,11 @@ is_of_list(const PgQuery__FuncCall *call, const char *name)
             (call->n_args == 2 || (call->n_args == 3 && strstr(name, "reverse") == NULL)));
 }
 
-static const char *
-last_name(PgQuery__Node *const *names, size_t count)
-{
-    return count == 0 ? "" : names[count - 1]->string->sval;
-}
-
-/* Whether a value is a text by what is written. */
-static bool
-gives_text(const PgQuery__Node *node)
-{
-    static const char *const types[] = {"text", "varchar", "string", "bpchar", NULL};
-    static const char *const functions[] = {"concat", "concat_ws", "lower",  "upper",  "trim",    "left",
-                                            "right",  "substring", "substr", "repeat", "replace", NULL};
-    bool text = false;
-
-    if (node == NULL) {
-        return false;
-    }
-    switch (node->node_case) {
-    case PG_QUERY__NODE__NODE_TYPE_CAST:
-        return node->type_cast->type_name->n_array_bounds == 0 &&
-               sql_parse_is_one_of(last_name(node->type_cast->type_name->names, node->type_cast->type_name->n_names),
-                                   types);
-    case PG_QUERY__NODE__NODE_A_EXPR:
-        return strcmp(last_name(node->a_expr->name, node->a_expr->n_name), "||") == 0;
-    case PG_QUERY__NODE__NODE_FUNC_CALL:
-        return sql_parse_is_one_of(last_name(node->func_call->funcname, node->func_call->n_funcname), functions);
-    case PG_QUERY__NODE__NODE_CASE_EXPR:
-        for (size_t i = 0; i < node->case_expr->n_args && !text; i++) {
-            text = gives_text(node->case_expr->args[i]->case_when->result);
-        }
-        return text || gives_text(node->case_expr->defresult);
-    default:
-        return false;
-    }
-}
-
 /* The median of texts is one of them, as DuckDB has it: the lower of two. */
 static bool
 is_text_median(const PgQuery__FuncCall *from, const char *name)
 {
-    return strcmp(name, "median") == 0 && from->n_args == 1 && gives_text(from->args[0]);
+    return strcmp(name, "median") == 0 && from->n_args == 1 && sql_parse_gives_text(from->args[0]);
 }
 
 /* Whether a call is made up: by its name, or because of what stands in it. */

@@ -168,3 +168,41 @@ sql_parse_written_out(struct parse *p, const PgQuery__FuncCall *call, const char
     }
     return false;
 }
+
+/* ---- texts ---- */
+
+static const char *
+last_name(PgQuery__Node *const *names, size_t count)
+{
+    return count == 0 ? "" : names[count - 1]->string->sval;
+}
+
+bool
+sql_parse_gives_text(const PgQuery__Node *node)
+{
+    static const char *const types[] = {"text", "varchar", "string", "bpchar", NULL};
+    static const char *const functions[] = {"concat", "concat_ws", "lower",  "upper",  "trim",    "left",
+                                            "right",  "substring", "substr", "repeat", "replace", NULL};
+    bool text = false;
+
+    if (node == NULL) {
+        return false;
+    }
+    switch (node->node_case) {
+    case PG_QUERY__NODE__NODE_TYPE_CAST:
+        return node->type_cast->type_name->n_array_bounds == 0 &&
+               sql_parse_is_one_of(last_name(node->type_cast->type_name->names, node->type_cast->type_name->n_names),
+                                   types);
+    case PG_QUERY__NODE__NODE_A_EXPR:
+        return strcmp(last_name(node->a_expr->name, node->a_expr->n_name), "||") == 0;
+    case PG_QUERY__NODE__NODE_FUNC_CALL:
+        return sql_parse_is_one_of(last_name(node->func_call->funcname, node->func_call->n_funcname), functions);
+    case PG_QUERY__NODE__NODE_CASE_EXPR:
+        for (size_t i = 0; i < node->case_expr->n_args && !text; i++) {
+            text = sql_parse_gives_text(node->case_expr->args[i]->case_when->result);
+        }
+        return text || sql_parse_gives_text(node->case_expr->defresult);
+    default:
+        return false;
+    }
+}
