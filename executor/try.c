@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/process/elf.h"
+#include "contract/versions.h"
 #include "granary/call.h"
 #include "schema/granary.pb-c.h"
 
@@ -178,7 +179,7 @@ try_library(const char *path, int answer_fd)
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)alarm(SECONDS_MAX);
-    reply.version = GRANARY__VERSION__PROTOCOL;
+    reply.version = GR_WIRE_OLDEST;
     reply.err = library_load(path, &library);
     if (reply.err == GRANARY_OK) {
         reply.library = &library;

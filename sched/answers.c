@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "contract/versions.h"
 #include "sched/core/pack.h"
 #include "sched/manager/manager.h"
 #include "schema/granary.pb-c.h"
@@ -121,7 +122,7 @@ answers_refuse_peer(struct answers *answers, const struct gr_zmq_peer *peer, uin
     struct gr_buf bytes = {0};
     void *room;
 
-    reply.version = GRANARY__VERSION__PROTOCOL;
+    reply.version = GR_WIRE_OLDEST;
     reply.seq = seq;
     reply.err = err;
     reply.message = (char *)(uintptr_t)why;

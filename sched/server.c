@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "contract/versions.h"
 #include "message/zmq.h"
 #include "sched/answers.h"
 #include "sched/arena.h"
@@ -18,6 +19,7 @@
 #include "sched/links.h"
 #include "sched/machine.h"
 #include "sched/owners.h"
+#include "sched/page.h"
 #include "sched/recall/recalls.h"
 #include "sched/restore.h"
 #include "sched/saved.h"
@@ -28,6 +30,8 @@
 #define CLAIMS_MS 2000
 /* ... and how long before their pages are looked at: who is at work cannot say it. */
 #define BUSY_MS 300
+/* How old what a page tells of amounts may be. */
+#define AMOUNTS_MS 1000
 
 struct server {
     struct gr_instance instance;
@@ -40,7 +44,9 @@ struct server {
     struct links *links;
     struct answers *answers;
     struct owners *owners;
-    int *fds; /* for the wait: stop, the keeper's, then one an executor, and one an owner of graphs */
+    struct gr_sched_page *page;
+    int64_t amounts_ns; /* when they are to be noted on it; INT64_MAX: nothing has happened since */
+    int *fds;           /* for the wait: stop, the keeper's, then one an executor, and one an owner of graphs */
     bool *ready;
     size_t fd_room;
     uint64_t epoch_checked;  /* the highest an executor told of that was looked into */
@@ -69,6 +75,8 @@ request_free(void *server, void *bytes)
     free(bytes);
 }
 
+_Static_assert(GR_WIRE_VERSION == GRANARY__VERSION__PROTOCOL, "one version, in two languages");
+
 /* Ends the message as soon as it is unpacked: a graph may be large. */
 static void
 client_message(struct server *server, struct gr_zmq_message *message)
@@ -87,10 +95,10 @@ client_message(struct server *server, struct gr_zmq_message *message)
                             "the scheduler cannot read this request");
         return;
     }
-    if (request->version != GRANARY__VERSION__PROTOCOL) {
+    if (!gr_wire_known(request->version)) {
         gr_log_warn("CLIENT-VERSION", "version=%u", request->version);
         (void)snprintf(text, sizeof text, "the client speaks version %u, the scheduler %u: use one granary for both",
-                       request->version, (unsigned)GRANARY__VERSION__PROTOCOL);
+                       request->version, GR_WIRE_VERSION);
         answers_refuse_peer(server->answers, &message->peer, request->seq, GRANARY_EVERSION, text);
     } else if (!whole) {
         answers_refuse_peer(server->answers, &message->peer, request->seq, GRANARY_EINVAL,
@@ -117,9 +125,9 @@ pool_message(struct server *server, const struct gr_zmq_message *message)
         links_tell_unknown(server->links, &message->peer);
         return;
     }
-    if (report->version != GRANARY__VERSION__PROTOCOL) {
+    if (!gr_wire_known(report->version)) {
         gr_log_warn("EXECUTOR-VERSION", "pid=%lld speaks version %u, this scheduler %u: restart the instance",
-                    (long long)message->pid, report->version, (unsigned)GRANARY__VERSION__PROTOCOL);
+                    (long long)message->pid, report->version, GR_WIRE_VERSION);
         links_refuse(server->links, &message->peer);
         return;
     }
@@ -406,8 +414,9 @@ check_epoch(struct server *server)
 static int
 wait_ms(const struct server *server)
 {
-    const int64_t moments[] = {manager_deadline(server->manager), links_deadline(server->links),
-                               keeper_deadline(&server->keeper), server->claims_until_ns, server->busy_look_ns};
+    const int64_t moments[] = {
+        manager_deadline(server->manager), links_deadline(server->links), keeper_deadline(&server->keeper),
+        server->claims_until_ns,           server->busy_look_ns,          server->amounts_ns};
     int64_t deadline_ns = INT64_MAX;
 
     for (size_t i = 0; i < sizeof moments / sizeof moments[0]; i++) {
@@ -453,6 +462,19 @@ act(struct server *server, bool heard)
     return left > 0;
 }
 
+/* A second after something was heard, and each second while more is. */
+static void
+note_amounts(struct server *server, bool heard)
+{
+    if (server->amounts_ns <= gr_now_ns()) {
+        manager_note_amounts(server->manager);
+        server->amounts_ns = INT64_MAX;
+    }
+    if (heard && server->amounts_ns == INT64_MAX) {
+        server->amounts_ns = gr_deadline_ns(AMOUNTS_MS);
+    }
+}
+
 granary_err
 server_run(struct server *server, int stop_fd)
 {
@@ -489,6 +511,7 @@ server_run(struct server *server, int stop_fd)
         close_claims(server);
         links_watch(server->links, gr_now_ns());
         busy = act(server, heard) || more;
+        note_amounts(server, heard);
         if (is_exhausted(server)) {
             return fail_exhausted();
         }
@@ -533,6 +556,7 @@ server_create(const struct gr_instance *instance, const struct state_ops *state,
     server->instance = *instance;
     own = *options;
     own.host = host_of_machine(&server->instance);
+    own.page = server->page = sched_page_create(&server->instance);
     server->manager = manager_create(&own);
     server->answers = answers_create();
     server->arena = arena_create();
@@ -606,6 +630,7 @@ server_destroy(struct server *server)
     links_destroy(server->links);
     owners_destroy(server->owners);
     manager_destroy(server->manager);
+    sched_page_destroy(server->page);
     arena_destroy(server->arena);
     answers_destroy(server->answers);
     free(server->fds);

@@ -62,6 +62,8 @@ static const struct gr_option options[] = {
      GR_OPTION_NUMBER(struct arguments, options.low_percent, 1, 100)},
     {"group", 0, "GROUP", "let members of this group connect, too; default: only the user who runs the store",
      GR_OPTION_TEXT(struct arguments, options.group)},
+    {"user-memory", 0, "SIZE", "let each member of the group have so much memory; default: no limit",
+     GR_OPTION_SIZE(struct arguments, options.user_bytes, 0)},
     {"listen-fd", 0, "N", "serve the socket that listens at this descriptor, and leave its file alone",
      GR_OPTION_NUMBER(struct arguments, options.listen_fd, 3, INT_MAX)},
     {"ready-fd", 0, "N", "write READY, or ERROR STATUS MESSAGE, to this descriptor",

@@ -262,6 +262,7 @@ store_create(const struct store_options *options, struct store **ret_store)
         return gr_fail(GRANARY_ENOMEM, "no memory for the store");
     }
     store->doors.stop_fd = options->stop_fd;
+    store->limits.user_bytes = options->user_bytes;
     store->doors.lent = options->listen_fd > 0;
     store->doors.listen_fd = store->doors.lent ? options->listen_fd : -1;
     store->clients.group = STORE_NO_GROUP;

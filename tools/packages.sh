@@ -16,7 +16,7 @@ release_packages="qemu-system-x86 busybox-static cpio python3-dbg python3-nbconv
 # shellcheck disable=SC2034
 package_packages="git dpkg-dev debhelper dh-python fakeroot"
 # shellcheck disable=SC2034
-package_check_packages="lintian mmdebstrap piuparts zsh man-db"
+package_check_packages="lintian mmdebstrap piuparts qemu-system-x86 cpio zsh man-db"
 
 # shellcheck disable=SC2034
 differ_packages="python3-minimal python3-numpy python3-pandas postgresql-15 python3-psycopg2"
@@ -46,14 +46,15 @@ install_packages() {
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
-# install_peers DIRECTORY: DuckDB, apache-arrow, Polars and parquet-wasm for JavaScript, with which some tests compare; they look in $GRANARY_PEERS.
+# install_peers DIRECTORY: DuckDB, apache-arrow, Polars and parquet-wasm for JavaScript, with which some tests compare, and axe-core, which judges the page; they look in $GRANARY_PEERS.
 # Where npm cannot reach its registry, those tests are skipped, and this says so.
 install_peers() {
     [ ! -d "$1/node_modules/@duckdb/node-api" ] || [ ! -d "$1/node_modules/apache-arrow" ] ||
-        [ ! -d "$1/node_modules/nodejs-polars" ] || [ ! -d "$1/node_modules/parquet-wasm" ] || return 0
+        [ ! -d "$1/node_modules/nodejs-polars" ] || [ ! -d "$1/node_modules/parquet-wasm" ] ||
+        [ ! -d "$1/node_modules/axe-core" ] || return 0
     # A node that is there already (of another source than Debian's) brings its own npm.
     command -v npm >/dev/null || install_packages nodejs npm
-    echo "Installing with npm: @duckdb/node-api apache-arrow nodejs-polars parquet-wasm"
+    echo "Installing with npm: @duckdb/node-api apache-arrow nodejs-polars parquet-wasm axe-core"
     npm install --silent --no-audit --no-fund --prefix "$1" @duckdb/node-api apache-arrow >"$1.log" 2>&1 ||
         echo "npm could not install them ($1.log says why): golden_arrow_js and sql_tpch_duckdb are skipped"
     # Its part for this machine is an optional package, which npm leaves out when it thinks that node is too old for it.
@@ -61,4 +62,6 @@ install_peers() {
         echo "npm could not install nodejs-polars ($1.log says why): golden_polars is skipped"
     npm install --silent --no-audit --no-fund --prefix "$1" parquet-wasm >>"$1.log" 2>&1 ||
         echo "npm could not install parquet-wasm ($1.log says why): golden_parquet_written goes on without"
+    npm install --silent --no-audit --no-fund --prefix "$1" axe-core >>"$1.log" 2>&1 ||
+        echo "npm could not install axe-core ($1.log says why): web_browser goes on without"
 }

@@ -16,6 +16,7 @@
 #include "base/instance.h"
 #include "base/log.h"
 #include "base/process/daemon.h"
+#include "contract/versions.h"
 #include "executor/link/endpoint.h"
 #include "topology/topology.h"
 
@@ -51,7 +52,7 @@ say(struct pool_link *link, Granary__Death **deaths, size_t death_count)
     if (link->socket == NULL || link->nodes == 0) { /* nothing is known yet */
         return;
     }
-    message.version = GRANARY__VERSION__PROTOCOL;
+    message.version = GR_WIRE_OLDEST;
     message.pool = &pool;
     pool.pid = getpid();
     pool.start_time = link->start_time;
@@ -211,7 +212,7 @@ pool_link_next(struct pool_link *link)
     while (link->socket != NULL && gr_dealer_receive(link->socket, &bytes, &size) == GRANARY_OK && bytes != NULL) {
         Granary__ToExecutor *unpacked = granary__to_executor__unpack(NULL, size, bytes);
 
-        if (unpacked == NULL || unpacked->version != GRANARY__VERSION__PROTOCOL) {
+        if (unpacked == NULL || !gr_wire_known(unpacked->version)) {
             gr_log_warn("SCHEDULER-PROTOCOL", "a message that cannot be read, or of another version");
         } else if (unpacked->epoch < link->epoch) {
             gr_log_warn("SCHEDULER-OLD", "epoch=%llu after %llu: it is not obeyed", (unsigned long long)unpacked->epoch,

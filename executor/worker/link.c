@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/process/daemon.h"
+#include "contract/versions.h"
 
 /* With so many answers they are sent. */
 #define ANSWERS_MAX 64
@@ -112,7 +113,7 @@ worker_register(struct worker *worker)
     registration.queued = numbers;
     registration.attempts = attempts;
     registration.n_queued = registration.n_attempts = worker->count;
-    message.version = GRANARY__VERSION__PROTOCOL;
+    message.version = GR_WIRE_OLDEST;
     message.register_ = &registration;
     message.draining = worker->leaving;
     err = reports_fill(&worker->reports, true, &message);
@@ -182,7 +183,7 @@ worker_send_answers(struct worker *worker)
     if (err != GRANARY_OK || worker->orphaned || (worker->reports.unsent == 0 && !worker->freed_unsaid)) {
         return err;
     }
-    message.version = GRANARY__VERSION__PROTOCOL;
+    message.version = GR_WIRE_OLDEST;
     message.draining = worker->leaving;
     message.freed = worker->freed_unsaid ? worker->freed : 0;
     err = reports_fill(&worker->reports, false, &message);
@@ -218,7 +219,7 @@ worker_ask_to_leave(struct worker *worker)
 {
     Granary__FromExecutor message = GRANARY__FROM_EXECUTOR__INIT;
 
-    message.version = GRANARY__VERSION__PROTOCOL;
+    message.version = GR_WIRE_OLDEST;
     message.draining = true;
     return worker_send(worker, &message);
 }
@@ -229,7 +230,7 @@ worker_leave(struct worker *worker)
     Granary__FromExecutor message = GRANARY__FROM_EXECUTOR__INIT;
     int64_t deadline = gr_deadline_ns(LEAVE_MS);
 
-    message.version = GRANARY__VERSION__PROTOCOL;
+    message.version = GR_WIRE_OLDEST;
     message.draining = true;
     if (worker->number == 0 || !worker->options.pull || reports_fill(&worker->reports, false, &message) != GRANARY_OK ||
         worker_send(worker, &message) != GRANARY_OK) {

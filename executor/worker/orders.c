@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "contract/versions.h"
 #include "executor/link/answer.h"
 #include "mutable/source.h"
 #include "object/object.h"
@@ -146,9 +147,9 @@ handle(struct worker *worker, Granary__ToExecutor *message)
 {
     granary_err err = GRANARY_OK;
 
-    if (message->version != GRANARY__VERSION__PROTOCOL) {
+    if (!gr_wire_known(message->version)) {
         return gr_fail(GRANARY_EVERSION, "the scheduler speaks version %u, this executor %d; restart the instance",
-                       message->version, (int)GRANARY__VERSION__PROTOCOL);
+                       message->version, GR_WIRE_VERSION);
     }
     if (message->epoch < worker->epoch) {
         gr_log_warn("SCHEDULER-OLD", "slot=%d: epoch=%llu after %llu: it is not obeyed", worker->options.slot,

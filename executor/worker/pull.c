@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "contract/versions.h"
 
 /* Tell the scheduler that it may send `more` subtasks, beside those that have arrived. */
 static granary_err
@@ -16,7 +17,7 @@ ask(struct worker *worker, uint64_t more)
         return GRANARY_OK;
     }
     worker->wanted = worker->received + more;
-    message.version = GRANARY__VERSION__PROTOCOL;
+    message.version = GR_WIRE_OLDEST;
     message.want = worker->wanted + 1;
     return worker_send(worker, &message);
 }

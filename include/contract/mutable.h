@@ -127,7 +127,7 @@ _Static_assert(sizeof(struct gr_mutable) == 64 * (4 + GR_MUTABLE_LANES), "part o
 
 struct gr_mutables {
     _Atomic uint64_t magic;
-    _Atomic uint32_t version; /* GR_SHM_VERSION */
+    _Atomic uint32_t version; /* the layout of the instance */
     _Atomic uint32_t session;
     _Atomic uint64_t incarnation; /* a random number of this memory's, taken by whoever needs it first; 0: nobody did */
     uint64_t reserved[5];

@@ -33,12 +33,12 @@
 
 #include "contract/int128.h"
 #include "contract/latency.h"
+#include "contract/versions.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GR_SHM_VERSION   4u
 #define GR_CONTROL_MAGIC 0x6c72746e6f637267ull /* "grcontrl" */
 #define GR_LEASE_MAGIC   0x6573616e656c7267ull
 #define GR_ROOT_MAGIC    0x746f6f72726e6167ull

@@ -10,8 +10,9 @@
 
 #include <stdint.h>
 
+#include "contract/versions.h"
+
 #define GR_STORE_MAGIC    0x676e7267u /* "grng" */
-#define GR_STORE_VERSION  2u
 #define GR_FRAME_MAX_BODY 65536u
 #define GR_FRAME_MAX_FDS  4
 
@@ -39,9 +40,9 @@ enum gr_store_op {
  * more.
  */
 struct gr_hello {
-    uint32_t version; /* GR_STORE_VERSION */
-    uint32_t shm_version;
-    char session[64]; /* NUL-terminated; "" is "default"; for a member of a group's store that is "default-UID" */
+    uint32_t version;     /* GR_STORE_OLDEST of the client */
+    uint32_t shm_version; /* GR_SHM_OLDEST of the client */
+    char session[64];     /* NUL-terminated; "" is "default"; for a member of a group's store that is "default-UID" */
     char tag[32];
     uint32_t resume;
     uint32_t flags; /* GR_HELLO_... */
@@ -224,6 +225,13 @@ struct gr_session_info {
     uint64_t idle_ms;
     uint64_t created_ms;
     uint64_t last_used_ms;
+};
+
+/* LIMITS */
+struct gr_limits {
+    uint64_t memory_bytes; /* the budget; of each, UINT64_MAX: as it is */
+    uint64_t disk_bytes;   /* in all directories; 0: no limit */
+    uint64_t user_bytes;   /* in memory, of each user of the group; 0: no limit */
 };
 
 /* DEAD: body = data segment numbers, uint32_t each; answer = one byte each, 1: it is gone and may be unmapped. */

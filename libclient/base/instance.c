@@ -25,12 +25,31 @@
 /* More links that lead to links than this are a loop, or as good as one. */
 #define LINKS_MOST 16u
 
+/*
+ * As its specification says, $XDG_RUNTIME_DIR must be the user's own: `su` and `sudo` may leave another one's behind. A
+ * service of the machine has a folder of its own below root's /run.
+ */
+static bool
+holds_instances(const char *xdg)
+{
+    char own[PATH_MAX];
+    struct stat st;
+
+    if (xdg == NULL || xdg[0] != '/' || stat(xdg, &st) != 0) {
+        return false;
+    }
+    if (st.st_uid == geteuid()) {
+        return access(xdg, W_OK) == 0;
+    }
+    (void)snprintf(own, sizeof own, "%s/granary", xdg);
+    return st.st_uid == 0 && lstat(own, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
 static granary_err
 runtime_from_name(const char *name, char runtime[PATH_MAX])
 {
     const char *xdg = getenv("XDG_RUNTIME_DIR");
     size_t length = strlen(name);
-    struct stat st;
 
     if (length == 0 || length > 32 || name[0] == '.') {
         return gr_fail(GRANARY_EINVAL,
@@ -43,8 +62,7 @@ runtime_from_name(const char *name, char runtime[PATH_MAX])
             return gr_fail(GRANARY_EINVAL, "instance '%s': only letters, digits, '.', '_' and '-' make a name", name);
         }
     }
-    /* As its specification says, it must be the user's own: `su` and `sudo` may leave another one's behind. */
-    if (xdg != NULL && xdg[0] == '/' && stat(xdg, &st) == 0 && st.st_uid == geteuid() && access(xdg, W_OK) == 0) {
+    if (holds_instances(xdg)) {
         (void)snprintf(runtime, PATH_MAX, "%s/granary/%s", xdg, name);
     } else {
         (void)snprintf(runtime, PATH_MAX, "/tmp/granary-%u/%s", (unsigned)geteuid(), name);

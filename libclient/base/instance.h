@@ -10,6 +10,7 @@
  *   <runtime>/instance.json what `granary status` tells of it
  *   <runtime>/log/          supervisor.log, store.log, sched.log, pool.log, web.log
  *   <runtime>/schedulers/   a file for each scheduler, active or waiting (base/roster.h)
+ *   <runtime>/sched.page    what the scheduler counts (contract/sched_page.h)
  *   <runtime>/state.db      the scheduler's state
  *   <runtime>/stacks/       what threads told of where they are, while it is read (base/stacks.h)
  *   <runtime>/executors/    one page an executor (contract/executor_page.h)

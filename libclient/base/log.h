@@ -1,17 +1,35 @@
 /*
  * The daemons' log: one line an event on stderr, `2026-11-21T10:22:31.123Z store WARN CLIENT-PROTOCOL client=7
  * opcode=99`. The id (CLIENT-PROTOCOL) never changes; values that come from outside have control characters escaped.
- * Of warnings at most 50 a second are written; LOG-SUPPRESSED then tells how many were not. Libraries return errors
- * instead.
+ * Of warnings at most 50 a second are written; LOG-SUPPRESSED then tells how many were not. The same line is written
+ * three times in a row; LOG-REPEATED then tells how often it came. Libraries return errors instead.
+ *
+ * Where the instance is a service, each line goes to the journal, too, with fields: PRIORITY, SYSLOG_IDENTIFIER
+ * (granary-store), GRANARY_EVENT (the id) and GRANARY_INSTANCE. The supervisor tells its daemons by the environment.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stdbool.h>
+
 enum gr_log_level { GR_LOG_DEBUG, GR_LOG_INFO, GR_LOG_WARN, GR_LOG_ERROR };
 
-/* room: how this process calls itself, kept by pointer. The level comes from $GRANARY_LOG (debug, info, warn, error).
+/* "INSTANCE:PATH", of the journal's socket. */
+#define GR_LOG_JOURNAL "GRANARY_JOURNAL"
+/* A file of one byte, a level + 1, which may be changed while processes run; 0: none is set. */
+#define GR_LOG_LEVEL_FILE "GRANARY_LOG_LEVEL_FILE"
+
+/*
+ * room: how this process calls itself, kept by pointer. The level comes from the file of $GRANARY_LOG_LEVEL_FILE, or else
+ * from $GRANARY_LOG (debug, info, warn, error).
  */
 void gr_log_init(const char *room);
+
+/* A level's position by its name; -1: there is none. */
+int gr_log_level_of(const char *name);
+
+/* Whether this descriptor is the journal's ($JOURNAL_STREAM), so that lines for it need no file. */
+bool gr_log_is_journal(int fd);
 
 void gr_log(enum gr_log_level level, const char *id, const char *format, ...) __attribute__((format(printf, 3, 4)));
 

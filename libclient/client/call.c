@@ -18,6 +18,7 @@
 #include "base/instance.h"
 #include "base/process/daemon.h"
 #include "base/text/buf.h"
+#include "contract/versions.h"
 #include "dealer/dealer.h"
 #include "object/object.h"
 
@@ -327,7 +328,7 @@ transmit(struct line *line, struct pending *call, Granary__Request *request, int
     (void)pthread_mutex_lock(&line->lock);
     call->seq = ++line->seq;
     (void)pthread_mutex_unlock(&line->lock);
-    request->version = GRANARY__VERSION__PROTOCOL;
+    request->version = GR_WIRE_OLDEST;
     request->seq = call->seq;
     call->once = request->body_case == GRANARY__REQUEST__BODY_POOL; /* numbers of executors are a scheduler's own */
     room = gr_buf_grow(&call->bytes, granary__request__get_packed_size(request));
@@ -386,9 +387,9 @@ judge(const struct line *line, const struct pending *call)
     if (call->reply == NULL) {
         return gr_fail(call->err, "%s", call->message);
     }
-    if (call->reply->version != GRANARY__VERSION__PROTOCOL) {
+    if (!gr_wire_known(call->reply->version)) {
         return gr_fail(GRANARY_EVERSION, "the scheduler speaks version %u, this library %u: use one granary for both",
-                       call->reply->version, (unsigned)GRANARY__VERSION__PROTOCOL);
+                       call->reply->version, GR_WIRE_VERSION);
     }
     if (call->reply->err > 0 || strcmp(granary_error_name((granary_err)call->reply->err), "E?") == 0) {
         return gr_fail(GRANARY_EPROTO, "the scheduler answers with an unknown error (%d)", call->reply->err);

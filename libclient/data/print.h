@@ -34,6 +34,21 @@ struct gr_box_style {
  * gr_print_table_ends() has it.
  */
 void gr_print_box(const granary_frame *frame, int64_t rows, const struct gr_box_style *style, struct gr_buf *out);
+enum gr_plot { GR_PLOT_BAR, GR_PLOT_LINE, GR_PLOT_HIST };
+struct gr_plot_style {
+    enum gr_plot kind;
+    int64_t max_rows; /* with a bar; 0: all */
+    int width;        /* columns of the terminal */
+    bool ascii;       /* no other characters */
+    const char *null_value;
+};
+/*
+ * A picture of the numbers in all columns but the first, whose values are the labels of bars and stand along the axis of
+ * lines. Nulls and what is not finite are left out.
+ *
+ * Errors  ETYPE a column that is no number · EINVAL more columns than lines can show · ENOMEM
+ */
+granary_err gr_print_plot(const granary_frame *frame, const struct gr_plot_style *style, struct gr_buf *out);
 /* "column = value" on a line for each value, and an empty line between rows. */
 void gr_print_lines(const granary_frame *frame, const char *null_value, struct gr_buf *out);
 /* RFC 4180: header line, quotes where needed, "\n" line ends. Nulls are empty; in a frame of one column, where that

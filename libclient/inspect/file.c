@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/grow.h"
+#include "contract/versions.h"
 #include "inspect/inspector.h"
 
 #define STABLE_TRIES 64
@@ -74,7 +75,7 @@ file_close(struct file *file)
 granary_err
 file_check_version(const struct file *file, uint32_t version)
 {
-    return version == GR_SHM_VERSION
+    return gr_shm_known(version)
                ? GRANARY_OK
                : gr_fail(
                      GRANARY_EVERSION,

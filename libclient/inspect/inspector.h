@@ -31,6 +31,13 @@ struct file {
 
 #define FILE_NONE ((struct file){.fd = -1})
 
+/*
+ * Copy a regular file, holes and all, into a new one of mode 0600, through a buffer of FILE_COPY bytes. One that is not
+ * there any more, or no regular file, is passed over. Errors: EEXIST, errno's
+ */
+#define FILE_COPY ((size_t)1 << 20)
+granary_err file_copy(int from_dir, const char *from_name, int to_dir, const char *to_name, char *buffer);
+
 /* Errors: ENOENT it is not there · EPERM · ECORRUPT it is no regular file */
 granary_err file_open(const struct granary_inspector *inspector, const char *name, struct file *ret_file);
 void file_close(struct file *file);

@@ -12,14 +12,12 @@
 #include "base/fd.h"
 #include "inspect/inspector.h"
 
-#define CHUNK ((size_t)1 << 20)
-
 /* Copy [at, end) as far as the source reaches: it may be truncated meanwhile. */
 static granary_err
 copy_range(int from, int to, off_t at, off_t end, char *buffer)
 {
     while (at < end) {
-        size_t want = (uint64_t)(end - at) < CHUNK ? (size_t)(end - at) : CHUNK;
+        size_t want = (uint64_t)(end - at) < FILE_COPY ? (size_t)(end - at) : FILE_COPY;
         ssize_t n = pread(from, buffer, want, at);
         granary_err err;
 
@@ -65,8 +63,8 @@ copy_sparse(int from, int to, char *buffer)
     return err;
 }
 
-static granary_err
-copy_file(int from_dir, const char *from_name, int to_dir, const char *to_name, char *buffer)
+granary_err
+file_copy(int from_dir, const char *from_name, int to_dir, const char *to_name, char *buffer)
 {
     granary_err err = GRANARY_OK;
     struct stat st;
@@ -105,7 +103,7 @@ copy_spill(const char *spill_dir, int to_dir, char *buffer)
     }
     while (err == GRANARY_OK && (entry = readdir(dir)) != NULL) {
         if (entry->d_name[0] != '.') {
-            err = copy_file(dirfd(dir), entry->d_name, to, entry->d_name, buffer);
+            err = file_copy(dirfd(dir), entry->d_name, to, entry->d_name, buffer);
         }
     }
     gr_fd_close(&to);
@@ -119,7 +117,7 @@ granary_inspect_snapshot(granary_inspector *inspector, const char *directory)
     struct file_entry *entries = NULL;
     granary_spill_dir_info *dirs = NULL;
     size_t dir_count = 0;
-    char *buffer = malloc(CHUNK);
+    char *buffer = malloc(FILE_COPY);
     char name[256];
     size_t count = 0;
     int from = -1;
@@ -140,7 +138,7 @@ granary_inspect_snapshot(granary_inspector *inspector, const char *directory)
     }
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
         (void)snprintf(name, sizeof name, "%s%s", inspector->prefix, entries[i].name);
-        err = copy_file(from, name, to, entries[i].name, buffer);
+        err = file_copy(from, name, to, entries[i].name, buffer);
     }
     /* A damaged root does not tell where the spill files are. */
     if (err == GRANARY_OK && !inspector->copy &&

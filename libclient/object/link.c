@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/futex.h"
+#include "contract/versions.h"
 #include "object/client.h"
 
 /* A store that took the instance over without a word to this client is found that late. */
@@ -122,8 +123,8 @@ static granary_err
 take_first(granary_client *client, const struct gr_frame_in *frame)
 {
     struct link *link = &client->link;
-    void *address;
-    size_t bytes;
+    void *address = NULL;
+    size_t bytes = 0;
     granary_err err = map_whole(frame->fds[0], sizeof *client->control, sizeof *client->control, PROT_READ,
                                 "control segment", &address, &bytes);
 
@@ -140,7 +141,7 @@ take_first(granary_client *client, const struct gr_frame_in *frame)
     client->latencies = bytes < sizeof *client->page ? NULL : client->page->latencies;
     if (atomic_load_explicit(&client->control->magic, memory_order_acquire) != GR_CONTROL_MAGIC ||
         atomic_load_explicit(&client->page->magic, memory_order_acquire) != GR_LEASE_MAGIC ||
-        client->control->version != GR_SHM_VERSION || client->page->version != GR_SHM_VERSION) {
+        !gr_shm_known(client->control->version) || client->page->version != client->control->version) {
         return gr_fail(GRANARY_EVERSION,
                        "the store's shared memory has version %u, this library knows %u: use one granary for both",
                        client->control->version, GR_SHM_VERSION);
@@ -225,8 +226,8 @@ link_greet(granary_client *client)
     struct link *link = &client->link;
     struct socket *s = &client->socket;
     struct gr_hello hello = {
-        .version = GR_STORE_VERSION,
-        .shm_version = GR_SHM_VERSION,
+        .version = GR_STORE_OLDEST,
+        .shm_version = GR_SHM_OLDEST,
         .resume = link->number,
         .flags = client->existing ? GR_HELLO_EXISTING : 0,
     };

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "contract/versions.h"
 #include "sched/core/manager.h"
 #include "sched/core/pack.h"
 
@@ -165,7 +166,7 @@ reply_message(struct manager *manager, uint64_t ticket, Granary__Reply *message)
 {
     struct action *action = action_add(manager, ACTION_REPLY);
 
-    message->version = GRANARY__VERSION__PROTOCOL;
+    message->version = GR_WIRE_OLDEST;
     if (action != NULL) {
         action->ticket = ticket;
         pack_message(&action->bytes, &message->base);

@@ -41,6 +41,7 @@ struct manager {
     struct table_facts *table_facts;
     struct recalls *recalls;
     struct info *info;
+    struct gr_sched_page *page; /* counts.h */
 };
 
 /* When a wait that begins now ends. timeout_ms: below 0 for ever */

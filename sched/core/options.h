@@ -12,6 +12,7 @@
 
 #include "base/process/executor_page.h"
 
+struct gr_sched_page;
 struct resource_amount;
 
 struct host_process {
@@ -54,6 +55,7 @@ struct manager_options {
     const struct resource_amount *resources; /* named ones there are; read by manager_create() only */
     size_t resource_count;
     struct manager_host host;
+    struct gr_sched_page *page; /* what is counted is written there; NULL: to where nobody looks */
 };
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "contract/versions.h"
+
 enum wire_type { VARINT = 0, BYTES = 2 };
 /* Numbers of the fields, as in granary.proto. */
 enum {
@@ -69,7 +71,7 @@ pack_bytes(struct gr_buf *message, int field, const void *content, size_t size)
 void
 pack_begin(struct gr_buf *message)
 {
-    pack_varint(message, TO_VERSION, GRANARY__VERSION__PROTOCOL);
+    pack_varint(message, TO_VERSION, GR_WIRE_OLDEST);
 }
 
 void

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/core/counts.h"
 #include "sched/core/pack.h"
 #include "sched/dispatch/order.h"
 #include "sched/dispatch/reservations.h"
@@ -181,6 +182,11 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
         graph->end.receipt.dropped =
             graph->end.was.total - graph->end.was.succeeded - graph->end.was.failed - graph->end.was.running;
     }
+    manager_count(manager,
+                  graph->state == GRANARY_GRAPH_SUCCEEDED ? GR_SCHED_graphs_succeeded
+                  : graph->state == GRANARY_GRAPH_FAILED  ? GR_SCHED_graphs_failed
+                                                          : GR_SCHED_graphs_cancelled,
+                  1);
     if (graph->state != GRANARY_GRAPH_SUCCEEDED && graph->execution != NULL) {
         graph_cancel_work(manager, graph, graph->state == GRANARY_GRAPH_FAILED);
     }
@@ -201,6 +207,8 @@ graph_end_at_once(struct manager *manager, struct task_graph *graph)
     graph->state = GRANARY_GRAPH_SUCCEEDED;
     graph->end.ms = manager_unix_ms(manager, manager->now_ns);
     graph->session->ended_ns = manager->now_ns;
+    manager_count(manager, GR_SCHED_graphs_succeeded, 1);
+    manager_count(manager, GR_SCHED_graphs_recalled, 1);
     info_changed(manager, INFO_WORK);
     keep_end(manager, graph);
 }

@@ -8,6 +8,7 @@
 #include "base/text/text.h"
 #include "graph/graph.h"
 #include "graph_json/json.h"
+#include "sched/core/counts.h"
 #include "sched/dispatch/reservations.h"
 #include "sched/durable/journal.h"
 #include "sched/executors/frees.h"
@@ -162,6 +163,7 @@ graph_accept(struct manager *manager, const char *key, Granary__Submit *submit, 
         return err;
     }
     graph->turn = manager->turn;
+    manager_count(manager, GR_SCHED_graphs_submitted, 1);
     *ret_graph = graph;
     return GRANARY_OK;
 }

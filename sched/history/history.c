@@ -1,8 +1,12 @@
 /* Runs, calls and ended graphs are remembered, as long as there is room. */
 #include "sched/history/history.h"
 
+#include "sched/core/counts.h"
 #include "sched/core/manager.h"
 #include "sched/execution/graph_private.h"
+
+/* Of so many runs the queueing of one is timed. */
+#define QUEUES_TIMED 16
 
 /* Subtasks of ended graphs that are remembered. */
 #define PAST_MAX (1u << 18)
@@ -53,6 +57,24 @@ past_forget(struct manager *manager, struct task_graph *graph)
     }
 }
 
+/* What it waited for is looked up one by one, so that is done now and then. */
+static void
+count_run(struct manager *manager, const struct task_graph *graph, uint32_t number, const struct record *record)
+{
+    manager_count(manager, record->err == GRANARY_OK ? GR_SCHED_subtasks_succeeded : GR_SCHED_subtasks_failed, 1);
+    manager_count(manager, GR_SCHED_subtask_input, record->in_bytes);
+    manager_count(manager, GR_SCHED_subtask_output, record->out_bytes);
+    if (record->started_ns == 0) {
+        return;
+    }
+    manager_time(manager, GR_SCHED_subtask_run, record->ended_ns - record->started_ns);
+    manager_time(manager, GR_SCHED_subtask_inputs, (int64_t)record->lease_ns);
+    manager_time(manager, GR_SCHED_subtask_outputs, (int64_t)record->store_ns);
+    if (records_end(manager->history->records) % QUEUES_TIMED == 0) {
+        manager_time(manager, GR_SCHED_subtask_queue, record->started_ns - ready_since(manager, graph, number));
+    }
+}
+
 void
 record_done(struct manager *manager, struct task_graph *graph, uint32_t number, const struct executor *executor,
             const Granary__Done *done, granary_err err)
@@ -80,6 +102,7 @@ record_done(struct manager *manager, struct task_graph *graph, uint32_t number, 
         record.started_ns = 0;
         record.ended_ns = manager->now_ns;
     }
+    count_run(manager, graph, number, &record);
     subtask->record = records_add(manager->history->records, &record);
     graph->session->used_ns += done->nanoseconds;
     code = execution_graph_user_code(graph->execution, number);
@@ -103,6 +126,7 @@ record_lost(struct manager *manager, struct task_graph *graph, uint32_t number, 
                                   .ended_ns = manager->now_ns,
                                   .texts = record_texts("", message)};
 
+    manager_count(manager, GR_SCHED_subtasks_lost, 1);
     subtask->record = records_add(manager->history->records, &record);
 }
 

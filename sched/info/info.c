@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/grow.h"
+#include "contract/versions.h"
 #include "sched/core/manager.h"
 #include "sched/core/pack.h"
 
@@ -152,7 +153,7 @@ info_answer(struct manager *manager, uint64_t ticket, const Granary__Info *query
     action = action_add(manager, ACTION_REPLY);
     if (action != NULL) {
         action->ticket = ticket;
-        pack_varint(&action->bytes, REPLY_VERSION, GRANARY__VERSION__PROTOCOL);
+        pack_varint(&action->bytes, REPLY_VERSION, GR_WIRE_OLDEST);
         if (!table_pack(table, manager->info->versions[table_subject(table)], &action->bytes, REPLY_TABLE)) {
             gr_buf_free(&action->bytes);
             manager->actions.count--;

@@ -159,17 +159,20 @@ const struct info_walk info_walk_subtasks = {all_subtasks, subtasks_named};
 
 /* ---- runs ---- */
 
+#define DELETED                                                                                                        \
+    "-" /* instead of the key of a graph that is there no more: queries are deleted when they have answered */
+
 static void
 run_row(struct manager *manager, struct table *table, const struct record *record, uint64_t position)
 {
     const struct task_graph *graph = graph_of_number(manager, record->number);
     struct execution_graph *execution = graph == NULL ? NULL : graph_execution(graph);
 
-    if (graph == NULL || !table_begin(table, position)) {
-        return; /* its graph was deleted */
+    if (!table_begin(table, position)) {
+        return;
     }
-    table_textf(table, FIELD_runs_run, "%s/%" PRIu32 ".%" PRIu32, graph->key, (uint32_t)record->number,
-                record->attempt);
+    table_textf(table, FIELD_runs_run, "%s/%" PRIu32 ".%" PRIu32, graph == NULL ? DELETED : graph->key,
+                (uint32_t)record->number, record->attempt);
     if (execution != NULL) {
         tell_names(table, execution_graph_subtask(execution, (uint32_t)record->number), FIELD_runs_node,
                    FIELD_runs_ops);
@@ -184,7 +187,7 @@ run_row(struct manager *manager, struct table *table, const struct record *recor
     table_int(table, FIELD_runs_in_bytes, (int64_t)record->in_bytes);
     table_int(table, FIELD_runs_out_bytes, (int64_t)record->out_bytes);
     table_int(table, FIELD_runs_peak_bytes, (int64_t)record->peak_bytes);
-    table_text(table, FIELD_runs_log, record_log(record));
+    table_text(table, FIELD_runs_log, graph == NULL ? "" : record_log(record));
     if (record->err != GRANARY_OK) {
         table_text(table, FIELD_runs_error, granary_error_name(record->err));
     }

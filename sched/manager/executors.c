@@ -4,6 +4,7 @@
 
 #include "base/grow.h"
 #include "base/log.h"
+#include "sched/core/counts.h"
 #include "sched/dispatch/order.h"
 #include "sched/dispatch/reservations.h"
 #include "sched/execution/graph.h"
@@ -137,6 +138,7 @@ manager_executor_died(struct manager *manager, uint32_t number)
 
     if (executor != NULL) {
         info_changed(manager, INFO_WORK);
+        manager_count(manager, GR_SCHED_executors_lost, executor->blameless ? 0 : 1);
         frees_reclaim(manager, executor);
         orphaning = (struct orphaning){manager, *executor, culprit_of(manager, executor)};
         *executor = manager->executors.items[--manager->executors.count];

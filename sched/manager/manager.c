@@ -12,6 +12,7 @@
 #include "sched/durable/journal.h"
 #include "sched/executors/frees.h"
 #include "sched/executors/pool.h"
+#include "contract/sched_page.h"
 #include "sched/functions/exports.h"
 #include "sched/graphs/deadline.h"
 #include "sched/graphs/graphs.h"
@@ -34,6 +35,7 @@ struct whole {
     struct deadlines deadlines;
     struct waiters waiters;
     struct recalls recalls;
+    struct gr_sched_page page; /* when there is no other */
 };
 
 static bool
@@ -61,6 +63,7 @@ manager_create(const struct manager_options *options)
     }
     manager = &whole->manager;
     manager->options = *options;
+    manager->page = options->page != NULL ? options->page : &whole->page;
     manager->order = &whole->order;
     manager->distances = &whole->distances;
     manager->frees = &whole->frees;

@@ -74,6 +74,8 @@ void manager_expire(struct manager *manager, int64_t now_ns);
 /* The wall clock may have been set. */
 void manager_set_unix_offset(struct manager *manager, int64_t unix_offset_ns);
 int64_t manager_deadline(const struct manager *manager); /* when expire is due; INT64_MAX: never */
+/* Write how much there is of what is not counted where it happens; a walk over all graphs. */
+void manager_note_amounts(struct manager *manager);
 /* Give ready subtasks to executors; after the events of a turn. */
 void manager_dispatch(struct manager *manager, int64_t now_ns);
 

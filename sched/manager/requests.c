@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "sched/core/counts.h"
 #include "sched/dispatch/reservations.h"
 #include "sched/execution/graph.h"
 #include "sched/executors/pool.h"
@@ -115,6 +116,7 @@ manager_request(struct manager *manager, uint64_t ticket, Granary__Request *requ
     struct task_graph *graph;
 
     manager->now_ns = now_ns;
+    manager_count(manager, GR_SCHED_requests, 1);
     switch (request->body_case) {
     case GRANARY__REQUEST__BODY_EXPORT:
         request_export(manager, ticket, request->export);

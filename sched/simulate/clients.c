@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "contract/versions.h"
+
 static void
 graph_over(struct world *world, uint32_t graph, const Granary__Reply *reply)
 {
@@ -30,7 +32,7 @@ graph_over(struct world *world, uint32_t graph, const Granary__Reply *reply)
 static void
 ask(struct world *world, uint64_t ticket, Granary__Request *request)
 {
-    request->version = GRANARY__VERSION__PROTOCOL;
+    request->version = GR_WIRE_OLDEST;
     manager_request(world->manager, ticket, request, world->now_ns);
 }
 

@@ -9,6 +9,7 @@
 #include "base/fault/fault.h"
 #include "base/fd.h"
 #include "base/text/text.h"
+#include "contract/versions.h"
 #include "store/base/lease_region.h"
 #include "store/base/shmfile.h"
 #include "store/client/client.h"
@@ -41,7 +42,7 @@ make_page(struct client *client, struct session *session, int *ret_fd)
         gr_fd_close(&fd);
         return err;
     }
-    page->version = GR_SHM_VERSION;
+    page->version = store->root.shm->version;
     page->client = client->number;
     page->pid = client->record->pid;
     page->start_time = client->record->start_time;
@@ -185,12 +186,12 @@ on_hello(struct client *client, const struct gr_frame_in *frame)
     if (frame->head.size < 2 * sizeof(uint32_t)) {
         return gr_fail(GRANARY_EPROTO, "HELLO of %u bytes", frame->head.size);
     }
-    if (hello.version != GR_STORE_VERSION || hello.shm_version != GR_SHM_VERSION) {
+    if (!gr_store_known(hello.version) || hello.shm_version > client->store->root.shm->version) {
         return client_answer_error(
             client, &frame->head,
             gr_fail(GRANARY_EVERSION,
                     "the store speaks protocol %u (shared memory %u), the client %u (%u): use the same release of both",
-                    GR_STORE_VERSION, GR_SHM_VERSION, hello.version, hello.shm_version));
+                    GR_STORE_VERSION, client->store->root.shm->version, hello.version, hello.shm_version));
     }
     if (frame->head.size != sizeof hello) {
         return gr_fail(GRANARY_EPROTO, "HELLO of %u bytes", frame->head.size);

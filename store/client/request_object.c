@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -13,6 +14,7 @@
 #include "store/core/answer.h"
 #include "store/core/events.h"
 #include "store/core/shared.h"
+#include "store/flow/limits.h"
 #include "store/flow/move.h"
 #include "store/flow/queue.h"
 #include "store/flow/restore.h"
@@ -174,6 +176,20 @@ granary_err
 on_ping(struct client *client, const struct gr_frame_in *frame)
 {
     return request_answer(client, frame, GRANARY_OK, NULL, 0);
+}
+
+/* The supervisor, or who started the store by hand: nobody who merely uses it. */
+granary_err
+on_limits(struct client *client, const struct gr_frame_in *frame)
+{
+    struct gr_limits limits;
+    granary_err err = client->uid == geteuid() && client->pid == getppid()
+                          ? GRANARY_OK
+                          : gr_fail(GRANARY_EPERM, "limits: the process that started the store may change them alone: "
+                                                   "use `granary reload`");
+
+    memcpy(&limits, frame->body, sizeof limits);
+    return request_answer(client, frame, err == GRANARY_OK ? limits_set(client->store, &limits) : err, NULL, 0);
 }
 
 granary_err

@@ -205,6 +205,13 @@ struct segments {
 };
 
 /* Holds all there is, and wires it: what a module declares in its own header is a pointer here. */
+/* See flow/limits.h. */
+struct limits {
+    uint64_t memory_bytes; /* the budget that the account comes to; 0: nobody changed it */
+    uint64_t user_bytes;   /* of each user of the group; 0: no limit */
+    int64_t next_ns;       /* when it is tried again to come nearer */
+};
+
 struct store {
     struct gr_instance instance;
     struct doors doors;
@@ -213,6 +220,7 @@ struct store {
     struct recorder recorder;
     struct root root;
     struct account account;
+    struct limits limits;
     struct sessions sessions;
     struct clients clients;
     struct segments segments;

@@ -23,7 +23,7 @@ ring_bytes(uint64_t entries)
 
 /* The ring of that name, if there is one and it is what this release makes; else NULL. */
 static struct gr_events *
-ring_adopt(const char *name, uint32_t session, uint64_t entries)
+ring_adopt(const char *name, uint32_t version, uint32_t session, uint64_t entries)
 {
     int fd = gr_shm_open(name, O_RDWR | O_NONBLOCK);
     struct gr_events *ring = NULL;
@@ -33,8 +33,8 @@ ring_adopt(const char *name, uint32_t session, uint64_t entries)
     if (fd >= 0 && fstat(fd, &st) == 0 && (uint64_t)st.st_size == ring_bytes(entries) &&
         (bytes = mmap(NULL, ring_bytes(entries), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) != MAP_FAILED) {
         ring = bytes;
-        if (atomic_load_explicit(&ring->magic, memory_order_acquire) != GR_EVENTS_MAGIC ||
-            ring->version != GR_SHM_VERSION || ring->session != session || ring->entries != entries) {
+        if (atomic_load_explicit(&ring->magic, memory_order_acquire) != GR_EVENTS_MAGIC || ring->version != version ||
+            ring->session != session || ring->entries != entries) {
             (void)munmap(bytes, ring_bytes(entries));
             ring = NULL;
         }
@@ -44,9 +44,9 @@ ring_adopt(const char *name, uint32_t session, uint64_t entries)
 }
 
 static granary_err
-ring_open(const char *name, uint32_t session, uint64_t entries, struct gr_events **ret_ring)
+ring_open(const char *name, uint32_t version, uint32_t session, uint64_t entries, struct gr_events **ret_ring)
 {
-    struct gr_events *ring = ring_adopt(name, session, entries);
+    struct gr_events *ring = ring_adopt(name, version, session, entries);
     granary_err err = GRANARY_OK;
     void *bytes;
     int fd = -1;
@@ -57,7 +57,7 @@ ring_open(const char *name, uint32_t session, uint64_t entries, struct gr_events
         if (err == GRANARY_OK) {
             gr_fd_close(&fd);
             ring = bytes;
-            ring->version = GR_SHM_VERSION;
+            ring->version = version;
             ring->session = session;
             ring->entries = entries;
             atomic_store_explicit(&ring->magic, GR_EVENTS_MAGIC, memory_order_release);
@@ -96,7 +96,7 @@ events_open(struct store *store)
     granary_err err;
 
     name_of(store, NULL, name);
-    err = ring_open(name, 0, GR_EVENTS_INSTANCE, &store->recorder.ring);
+    err = ring_open(name, store->root.shm->version, 0, GR_EVENTS_INSTANCE, &store->recorder.ring);
     if (err == GRANARY_OK) {
         account_add(&store->account, GR_ACCOUNT_INDEX, ring_bytes(GR_EVENTS_INSTANCE));
     }
@@ -123,7 +123,7 @@ events_open_session(struct session *session)
         return GRANARY_OK;
     }
     name_of(store, session, name);
-    err = ring_open(name, session->number, GR_EVENTS_SESSION, &session->events);
+    err = ring_open(name, store->root.shm->version, session->number, GR_EVENTS_SESSION, &session->events);
     if (err == GRANARY_OK) {
         account_add(&store->account, GR_ACCOUNT_INDEX, ring_bytes(GR_EVENTS_SESSION));
     }
@@ -136,7 +136,7 @@ events_adopt_session(struct session *session)
     char name[96];
 
     name_of(session->store, session, name);
-    session->events = ring_adopt(name, session->number, GR_EVENTS_SESSION);
+    session->events = ring_adopt(name, session->store->root.shm->version, session->number, GR_EVENTS_SESSION);
     if (session->events != NULL) {
         account_add(&session->store->account, GR_ACCOUNT_INDEX, ring_bytes(GR_EVENTS_SESSION));
     }

@@ -22,6 +22,7 @@ struct store_options {
     granary_levels levels;       /* to be used; 0: memory, disk, and remote when there is a remote_dir */
     const char *remote_dir;      /* as those, of the remote level; NULL: there is none */
     uint64_t remote_quota_bytes; /* 0: none */
+    uint64_t user_bytes;         /* that each user of the group may have in memory; 0: no limit */
     const char *group;           /* whose members may connect beside the store's own user; NULL: nobody */
     unsigned high_percent;       /* of the budget without a copy: spilling begins by itself; 0: 90 */
     unsigned low_percent;        /* ... and ends, below high_percent; 0: 75, or what fits */

@@ -15,6 +15,7 @@
 #include "base/fault/fault.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "contract/versions.h"
 #include "store/base/shmfile.h"
 
 #define SERIAL_BLOCK  ((uint64_t)1 << 20)
@@ -151,7 +152,7 @@ check_left(const struct root *root, const struct gr_instance *instance, const ch
         *ret_why = "its root was never finished";
         return GRANARY_ENOENT;
     }
-    if (head.version != GR_SHM_VERSION) {
+    if (!gr_shm_known(head.version)) {
         return gr_fail(
             GRANARY_EVERSION,
             "instance %s: its objects were left by a store of shared memory version %u, this one knows %u: "

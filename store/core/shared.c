@@ -58,9 +58,9 @@ name_of(const struct session *session, const struct shared_kind *kind, char ret_
 /* For who looks at the file from outside: magic, version, session, as all of them begin. Written and not mapped, because
  * a client that cuts the file short would make a store that touches it die. What is missing the next store writes. */
 static granary_err
-write_head(int fd, const char *name, const struct shared_kind *kind, uint32_t session)
+write_head(int fd, const char *name, const struct shared_kind *kind, const struct session *session)
 {
-    const uint32_t version_session[2] = {GR_SHM_VERSION, session};
+    const uint32_t version_session[2] = {session->store->root.shm->version, session->number};
 
     FAULT_STEP(shared_before_head);
     if (pwrite(fd, version_session, sizeof version_session, sizeof kind->magic) < 0 ||
@@ -86,7 +86,7 @@ shared_fill(struct session *session, const struct shared_kind *kind, const char 
     if (FAULT_FAILS(shm_pages) || gr_fd_allocate(fd, 0, bytes) < 0) {
         return gr_fail_errno("shared memory %s: %llu bytes", name, (unsigned long long)bytes);
     }
-    return *bytes_of(session, kind) > 0 ? GRANARY_OK : write_head(fd, name, kind, session->number);
+    return *bytes_of(session, kind) > 0 ? GRANARY_OK : write_head(fd, name, kind, session);
 }
 
 granary_err

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "store/base/node.h"
 #include "store/core/admit.h"
+#include "store/flow/limits.h"
 #include "store/flow/queue.h"
 #include "store/flow/reclaim.h"
 #include "store/flow/restore.h"
@@ -135,10 +136,14 @@ fit_quota(const struct memory_wish *wish, uint64_t min, uint64_t *want)
         return GRANARY_ESTATE;
     }
 
+    if (left < min && memory_user_left(session) < min && min > session->store->limits.user_bytes) {
+        return gr_fail(GRANARY_EFULL, "%llu bytes are more than each user may have here, %llu bytes",
+                       (unsigned long long)min, (unsigned long long)session->store->limits.user_bytes);
+    }
     if (left < min) {
         uint64_t quota = atomic_load_explicit(&session->control->quota_bytes, memory_order_relaxed);
 
-        return min > quota
+        return quota > 0 && min > quota
                    ? gr_fail(GRANARY_EFULL, "%llu bytes are more than the whole quota of session '%s', %llu bytes",
                              (unsigned long long)min, session->name, (unsigned long long)quota)
                    : GRANARY_ESTATE;
@@ -206,6 +211,7 @@ bool
 memory_turn(struct store *store, int64_t now_ns)
 {
     bool pooled, reclaimed; /* each has its turn, whatever the other says */
+    bool shrinks = limits_turn(store) > 0;
 
     if (anybody_waits(store)) {
         bool changed =
@@ -224,6 +230,7 @@ memory_turn(struct store *store, int64_t now_ns)
     supply_turn(store, now_ns);
     pooled = bound_pool(store, now_ns);
     reclaimed = reclaim_turn(store, now_ns);
+    store->limits.next_ns = shrinks ? now_ns + RETRY_NS : INT64_MAX;
     return pooled || reclaimed;
 }
 
@@ -235,6 +242,9 @@ memory_next_ns(const struct store *store)
 
     next_ns = supply_ns < next_ns ? supply_ns : next_ns;
     next_ns = trim_ns(store) < next_ns ? trim_ns(store) : next_ns;
+    if (limits_excess(store) > 0) {
+        next_ns = store->limits.next_ns < next_ns ? store->limits.next_ns : next_ns;
+    }
 
     if (anybody_waits(store)) {
         int64_t serve_ns = store->serve_now ? 0 : store->queue->tried_ns + RETRY_NS;

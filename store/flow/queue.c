@@ -68,6 +68,13 @@ queue_fail_quota(const struct session *session, const char *what, uint64_t bytes
     if (err != GRANARY_OK) {
         return gr_fail_in(err, "no room %s %s", what, size[0]);
     }
+    if (memory_user_left(session) < bytes) {
+        return gr_fail(GRANARY_EFULL,
+                       "no room %s %s: uid %u has what each user may have in memory, %s, and nothing of it can be "
+                       "spilled now: release or unpin objects, or ask who runs the store for more (--user-memory)",
+                       what, size[0], (unsigned)atomic_load_explicit(&session->control->uid, memory_order_relaxed),
+                       gr_size_format(session->store->limits.user_bytes, size[1]));
+    }
     return gr_fail(GRANARY_EFULL,
                    "no room %s %s: session '%s' has %s of its quota of %s in memory, and nothing of it can be spilled "
                    "now: release or unpin objects, or raise the quota",

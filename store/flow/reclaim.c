@@ -7,6 +7,7 @@
 #include "store/core/admit.h"
 #include "store/core/core.h"
 #include "store/flow/evict.h"
+#include "store/flow/limits.h"
 #include "store/flow/queue.h"
 #include "store/flow/restore.h"
 #include "store/flow/spare.h"
@@ -81,17 +82,46 @@ reclaim_hopeful(const struct store *store)
     return store->spill != NULL || giveback_under_way(store);
 }
 
+/* Bytes that somebody waits for, or that a smaller budget has to lose. */
+static uint64_t
+needed(const struct store *store)
+{
+    return store->queue->need + limits_excess(store);
+}
+
 /* For quotas alone when nobody waits for memory itself. */
 static bool
 for_quotas(const struct store *store)
 {
-    return store->queue->need == 0 && !list_empty(&store->queue->quota_waits);
+    return needed(store) == 0 && !list_empty(&store->queue->quota_waits);
 }
 
 static bool
 anybody_waits(const struct store *store)
 {
-    return store->queue->need > 0 || for_quotas(store);
+    return needed(store) > 0 || for_quotas(store);
+}
+
+/* Another session of the same user waits, and the user's limit is what it waits for. */
+static uint64_t
+over_user_limit(const struct session *session)
+{
+    uint64_t left = memory_user_left(session);
+    uint64_t most = 0;
+
+    if (left == UINT64_MAX) {
+        return 0;
+    }
+    for (const struct list *node = session->store->queue->quota_waits.next; node != &session->store->queue->quota_waits;
+         node = node->next) {
+        const struct session *other = list_owner(node, struct session, in_quota_waits);
+
+        if (other->control->uid == session->control->uid && other->quota_need > left &&
+            other->quota_need - left > most) {
+            most = other->quota_need - left;
+        }
+    }
+    return most;
 }
 
 /* What the session has to give up for who waits for its quota, or its share of segments: anything that makes one go. */
@@ -101,7 +131,7 @@ over_quota(const struct session *session)
     uint64_t left = memory_quota_left(session);
 
     if (list_empty(&session->in_quota_waits)) {
-        return 0;
+        return over_user_limit(session);
     }
     return left < session->quota_need ? session->quota_need - left : admit_segment(session) == GRANARY_OK ? 0 : 1;
 }
@@ -222,7 +252,7 @@ missing(const struct store *store)
 
     if (!for_quotas(store)) {
         have = memory_free(store) + giveback_returning(store);
-        return have < store->queue->need ? store->queue->need - have : 0;
+        return have < needed(store) ? needed(store) - have : 0;
     }
     for (const struct list *node = store->queue->quota_waits.next; node != &store->queue->quota_waits;
          node = node->next) {

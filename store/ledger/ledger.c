@@ -15,6 +15,7 @@
 #include "base/fault/fault.h"
 #include "base/fd.h"
 #include "base/id.h"
+#include "contract/versions.h"
 #include "store/base/shmfile.h"
 
 #define WORD(token, kind) ((uint64_t)(token) << 8 | (uint64_t)(kind))
@@ -196,7 +197,8 @@ forget(struct ledger *ledger)
 }
 
 granary_err
-ledger_create(struct ledger *ledger, const char *prefix, uint32_t session, _Atomic uint64_t *next_token)
+ledger_create(struct ledger *ledger, const char *prefix, uint32_t session, uint32_t version,
+              _Atomic uint64_t *next_token)
 {
     granary_err err;
 
@@ -210,7 +212,7 @@ ledger_create(struct ledger *ledger, const char *prefix, uint32_t session, _Atom
         ledger_fini(ledger);
         return err;
     }
-    ledger->file->version = GR_SHM_VERSION;
+    ledger->file->version = version;
     ledger->file->session = session;
     atomic_store_explicit(&ledger->file->magic, GR_LEDGER_MAGIC, memory_order_release);
     return GRANARY_OK;
@@ -632,9 +634,8 @@ check_file(const struct ledger *ledger, uint32_t session, uint32_t *ret_room)
         return gr_fail_errno("shared memory %s", ledger->name);
     }
     if ((uint64_t)stat.st_size < 2 * sizeof(struct gr_ledger_record) || (uint64_t)stat.st_size > SPAN ||
-        atomic_load_explicit(&file->magic, memory_order_acquire) != GR_LEDGER_MAGIC ||
-        file->version != GR_SHM_VERSION || file->session != session ||
-        (room = atomic_load_explicit(&file->records, memory_order_relaxed)) == 0) {
+        atomic_load_explicit(&file->magic, memory_order_acquire) != GR_LEDGER_MAGIC || !gr_shm_known(file->version) ||
+        file->session != session || (room = atomic_load_explicit(&file->records, memory_order_relaxed)) == 0) {
         return gr_fail(GRANARY_ECORRUPT, "shared memory %s: is no ledger of session %u", ledger->name, session);
     }
     fits = (uint64_t)stat.st_size / sizeof(struct gr_ledger_record) - 1;

@@ -53,10 +53,11 @@ struct ledger {
 };
 
 /*
- * A ledger without records. next_token counts for the whole instance and is the caller's.
+ * A ledger without records. version is the instance's layout. next_token counts for the whole instance and is the caller's.
  * Errors: EFULL no shared memory · ENOMEM
  */
-granary_err ledger_create(struct ledger *ledger, const char *prefix, uint32_t session, _Atomic uint64_t *next_token);
+granary_err ledger_create(struct ledger *ledger, const char *prefix, uint32_t session, uint32_t version,
+                          _Atomic uint64_t *next_token);
 
 /*
  * Take over what a store left: records that make no sense are dropped and counted in *ret_dropped. *next_token

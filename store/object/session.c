@@ -46,7 +46,7 @@ control_create(struct session *session)
     }
     gr_fd_close(&fd);
     control = bytes;
-    control->version = GR_SHM_VERSION;
+    control->version = store->root.shm->version;
     control->session = session->number;
     atomic_store_explicit(&control->epoch, atomic_load(&store->root.shm->epoch), memory_order_relaxed);
     atomic_store_explicit(&control->store_pid, (uint32_t)getpid(), memory_order_relaxed);
@@ -180,7 +180,8 @@ session_create(struct store *store, const char *name, uid_t uid, struct session 
     (void)snprintf(session->name, sizeof session->name, "%s", name);
     if ((err = control_create(session)) != GRANARY_OK ||
         (err = index_create(&session->index, prefix, number, &session->control->depth)) != GRANARY_OK ||
-        (err = ledger_create(&session->ledger, prefix, number, &store->root.shm->next_token)) != GRANARY_OK) {
+        (err = ledger_create(&session->ledger, prefix, number, store->root.shm->version,
+                             &store->root.shm->next_token)) != GRANARY_OK) {
         session_destroy(session);
         return gr_fail_in(err, "session '%s'", name);
     }
@@ -226,7 +227,7 @@ control_adopt(struct session *session)
     if (atomic_load_explicit(&control->magic, memory_order_acquire) != GR_CONTROL_MAGIC) {
         return GRANARY_ENOENT;
     }
-    if (control->version != GR_SHM_VERSION || control->session != session->number ||
+    if (control->version != store->root.shm->version || control->session != session->number ||
         memchr(control->session_name, '\0', sizeof control->session_name) == NULL) {
         return gr_fail(GRANARY_ECORRUPT, "shared memory %s is not what it should be", name);
     }
@@ -267,7 +268,7 @@ session_adopt(struct store *store, uint32_t number, char ret_ended[64])
         gr_log_error("LEDGER-LOST", "session=%s why=%s", session->name, granary_error_message());
         shmfile_name(name, prefix, number, "ledger", SHMFILE_NO_NUMBER);
         (void)shm_unlink(name);
-        err = ledger_create(&session->ledger, prefix, number, &store->root.shm->next_token);
+        err = ledger_create(&session->ledger, prefix, number, store->root.shm->version, &store->root.shm->next_token);
     }
     err = err == GRANARY_OK ? alias_adopt(session) : err;
     if (err != GRANARY_OK) {

@@ -2,6 +2,7 @@
 #include "store/segment/memory.h"
 
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -41,11 +42,29 @@ session_use(struct session *session, uint64_t more, uint64_t less)
 }
 
 uint64_t
+memory_user_left(const struct session *session)
+{
+    const struct store *store = session->store;
+    uint32_t user = (uint32_t)atomic_load_explicit(&session->control->uid, memory_order_relaxed);
+    uint64_t used = 0;
+
+    if (store->limits.user_bytes == 0 || store->clients.group == STORE_NO_GROUP || user == geteuid()) {
+        return UINT64_MAX;
+    }
+    list_each (const struct session, other, &store->sessions.all, in_store) {
+        used += atomic_load_explicit(&other->control->uid, memory_order_relaxed) == user ? other->used_bytes : 0;
+    }
+    return used < store->limits.user_bytes ? store->limits.user_bytes - used : 0;
+}
+
+uint64_t
 memory_quota_left(const struct session *session)
 {
     uint64_t quota = atomic_load_explicit(&session->control->quota_bytes, memory_order_relaxed);
+    uint64_t left = quota == 0 ? UINT64_MAX : quota > session->used_bytes ? quota - session->used_bytes : 0;
+    uint64_t user_left = memory_user_left(session);
 
-    return quota == 0 ? UINT64_MAX : quota > session->used_bytes ? quota - session->used_bytes : 0;
+    return left < user_left ? left : user_left;
 }
 
 void

@@ -30,7 +30,10 @@ struct segment *memory_granted(const struct client *client, uint64_t request);
 /* Bytes that can be granted now: free in the account, and in /dev/shm too. */
 uint64_t memory_free(const struct store *store);
 
-/* What the session may have beside what it has; UINT64_MAX: it has no quota. */
+/* What the user of a session may have beside what all of his sessions have; UINT64_MAX: no limit. */
+uint64_t memory_user_left(const struct session *session);
+
+/* What the session may have beside what it has: its quota, and its user's; UINT64_MAX: there is none. */
 uint64_t memory_quota_left(const struct session *session);
 
 /* Its writer will not touch it again: it goes to the list it belongs to. */

@@ -186,6 +186,27 @@ def test_a_persistent_session_stays_its_users():
         it.close()
 
 
+def test_each_user_has_no_more_than_the_administrator_says():
+    """--user-memory: over all sessions of a user. His own objects are spilled for it, and nobody else's."""
+    need_others()
+    with instance("--memory", "64M", "--user-memory", "8M", store_only=True, user=STORE_USER, group=STORE_USER) as it:
+        alice, bob = ({"user": user, "groups": (STORE_USER,)} for user in (ALICE, BOB))
+        for size in (5, 16):
+            with open(f"{it.work}/{size}", "wb") as file:
+                file.write(os.urandom(size << 20))
+            os.chmod(f"{it.work}/{size}", 0o644)
+        hers = it.granary("put", it.work + "/5", **alice).decode().strip()
+        for session in ("one", "two", "three"):
+            it.granary("put", "--session", session, it.work + "/5", **bob)
+        rows = json.loads(it.granary("sessions", "--json", user=STORE_USER))
+        used = sum(row["used_bytes"] for row in rows if row["name"] in ("one", "two", "three"))
+        check(0 < used <= 8 << 20, f"a user has {used} bytes in memory")
+        check(b"sealed" in it.granary("stat", hers, **alice), "another user's object was spilled for it")
+        done = it.run("put", it.work + "/16", **bob)
+        check(done.returncode == 5 and b"more than each user may have here" in done.stderr, done.stderr.decode())
+        it.granary("put", "--session", "stores", it.work + "/16", user=STORE_USER)
+
+
 def test_whose_it_is_and_what_to_do_is_told():
     """Nobody is told to start an instance that runs, or shown a path without the remedy."""
     need_others()

@@ -33,8 +33,6 @@ struct metrics_family {
 const char *metrics_name(const struct metrics_family *family, enum metrics_format format, char buffer[METRICS_NAME]);
 /* "counter", "gauge", "histogram". */
 const char *metrics_kind_name(enum metrics_kind kind);
-/* "" for none. */
-const char *metrics_unit_name(enum metrics_unit unit);
 /* Its labels' names, separated by commas. */
 const char *metrics_labels(enum metrics_of of);
 

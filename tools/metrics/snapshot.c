@@ -15,6 +15,7 @@
 #include "base/instance.h"
 #include "base/process/executor_page.h"
 #include "base/process/roster.h"
+#include "base/process/sched_page.h"
 #include "inspect/latency.h"
 
 enum { STORE, SCHED, EXECUTOR, PROCESSES };
@@ -242,6 +243,16 @@ take_executors(const struct gr_instance *instance, struct metrics_snapshot *snap
     snapshot->of[METRICS_OF_executor].count = *err == GRANARY_OK ? count : 0;
 }
 
+static void
+take_scheduler(const struct gr_instance *instance, struct metrics_snapshot *snapshot, granary_err *err)
+{
+    struct metrics_sched *row = ROWS_MAKE(snapshot, sched, 1, err);
+
+    if (row != NULL && gr_sched_page_read(instance->runtime, &row->page) != GRANARY_OK) {
+        snapshot->of[METRICS_OF_sched].count = 0;
+    }
+}
+
 static struct metrics_process
 scheduler_of(const struct gr_instance *instance)
 {
@@ -269,6 +280,7 @@ metrics_take(const char *name, struct metrics_snapshot *ret_snapshot)
         processes[STORE] = metrics_process_read("store", 0, 0);
         processes[SCHED] = scheduler_of(&instance);
         processes[EXECUTOR] = metrics_process_read("executor", 0, 0);
+        take_scheduler(&instance, &snapshot, &err);
         take_executors(&instance, &snapshot, &processes[EXECUTOR], &err);
     }
     if (err == GRANARY_OK && inspector != NULL) {

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "contract/latency.h"
+#include "contract/sched_page.h"
 #include "granary/inspect.h"
 
 struct metrics_build {
@@ -77,6 +78,10 @@ struct metrics_latency {
     struct gr_latency of[GR_LATENCY_COUNT];
 };
 
+struct metrics_sched {
+    struct gr_sched_page page;
+};
+
 /* Rows of one struct. */
 struct metrics_rows {
     void *rows;
@@ -93,6 +98,7 @@ enum metrics_of {
     METRICS_OF_directory,
     METRICS_OF_latency,
     METRICS_OF_session,
+    METRICS_OF_sched,
     METRICS_OF_executor,
     METRICS_OF_COUNT
 };

@@ -18,8 +18,8 @@ ends_with(const char *text, const char *end)
     return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
 }
 
-const char *
-metrics_unit_name(enum metrics_unit unit)
+static const char *
+unit_name(enum metrics_unit unit)
 {
     static const char *const names[] = {[METRICS_NONE] = "", [METRICS_SECONDS] = "seconds", [METRICS_BYTES] = "bytes"};
 
@@ -29,7 +29,7 @@ metrics_unit_name(enum metrics_unit unit)
 const char *
 metrics_name(const struct metrics_family *family, enum metrics_format format, char buffer[METRICS_NAME])
 {
-    const char *unit = metrics_unit_name(family->unit);
+    const char *unit = unit_name(family->unit);
     bool has_unit = unit[0] == '\0' || ends_with(family->name, unit);
     const char *end = format == METRICS_PROMETHEUS && family->kind == METRICS_COUNTER ? "_total" : "";
 
@@ -187,7 +187,7 @@ add_head(struct gr_buf *out, const struct metrics_family *family, enum metrics_f
     (void)metrics_name(family, format, name);
     gr_buf_addf(out, "# HELP %s %s\n# TYPE %s %s\n", name, family->help, name, metrics_kind_name(family->kind));
     if (format == METRICS_OPENMETRICS && family->unit != METRICS_NONE) {
-        gr_buf_addf(out, "# UNIT %s %s\n", name, metrics_unit_name(family->unit));
+        gr_buf_addf(out, "# UNIT %s %s\n", name, unit_name(family->unit));
     }
 }
 

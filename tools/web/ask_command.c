@@ -184,13 +184,18 @@ find_cursor(const char *note, char cursor[24])
     }
 }
 
-/* Lines of JSON as one array: a text in JSON has no newline. */
+/*
+ * Lines of JSON, or objects with lines in them, as one array. A text in JSON has no newline; and a blank behind the first
+ * name tells an object of granary from a row in it.
+ */
 static void
-join_lines(FILE *out, const char *text, size_t size)
+join_lines(FILE *out, const char *text, size_t size, const char *begins)
 {
     (void)fputc('[', out);
     for (size_t i = 0; i < size; i++) {
-        (void)fputc(text[i] == '\n' && i + 1 < size ? ',' : text[i], out);
+        bool between = text[i] == '\n' && i + 1 < size && strncmp(text + i + 1, begins, strlen(begins)) == 0;
+
+        (void)fputc(between ? ',' : text[i], out);
     }
     (void)fputc(']', out);
 }
@@ -215,8 +220,8 @@ write_answer(FILE *out, const struct run *run, const struct question *question)
         return;
     }
     (void)fputs("{\"answer\": ", out);
-    if (question->row->form == QUESTION_LINES) {
-        join_lines(out, text, size);
+    if (question->row->form == QUESTION_LINES || question->row->form == QUESTION_OBJECTS) {
+        join_lines(out, text, size, question->row->form == QUESTION_LINES ? "" : "{\"id\": ");
     } else {
         (void)fwrite(size > 0 ? text : "null", 1, size > 0 ? size : 4, out);
     }

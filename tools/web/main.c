@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/process/daemon.h"
 #include "options/options.h"
+#include "web/report.h"
 #include "web/server.h"
 
 extern char **environ;
@@ -23,7 +24,8 @@ struct arguments {
     const char *instance;
     struct server_options options;
     bool open;
-    int ready_fd; /* -1: nobody waits */
+    const char *report, *output; /* a graph's, and the file: instead of a server */
+    int ready_fd;                /* -1: nobody waits */
     bool die_with_parent;
 };
 
@@ -42,6 +44,9 @@ static const struct gr_option options[] = {
      GR_OPTION_MS_FROM(struct arguments, options.interval_ms, 10)},
     {"patience", 0, "DURATION", "wait this long for an answer, and for a page that does not read; default: 10 s",
      GR_OPTION_MS_FROM(struct arguments, options.patience_ms, 100)},
+    {"report", 0, "GRAPH", "write a report of a graph instead", GR_OPTION_TEXT(struct arguments, report),
+     .hidden = true},
+    {"output", 0, "FILE", "... to this file", GR_OPTION_TEXT(struct arguments, output), .hidden = true},
     {"ready-fd", 0, "N", "write READY, or ERROR STATUS MESSAGE, to this descriptor",
      GR_OPTION_NUMBER(struct arguments, ready_fd, 0, INT_MAX)},
     {"die-with-parent", 0, NULL, "stop when the parent process ends",
@@ -96,20 +101,31 @@ serve(struct arguments *arguments, struct server *server, int stop_fd)
     }
 }
 
+static int
+end_report(granary_err err)
+{
+    if (err != GRANARY_OK) {
+        (void)fprintf(stderr, "granary: report: %s\n", granary_error_message());
+    }
+    return granary_error_exit_status(err);
+}
+
 int
 main(int argc, char **argv)
 {
     struct arguments arguments = {.ready_fd = -1, .options = {.interval_ms = 1000, .patience_ms = 10000}};
     const struct gr_options table = {.doc = "Serve the page of an instance until SIGTERM. The page only reads.",
-                                     .sets = {{options, &arguments}}};
+                                     .sets = {{.options = options, .target = &arguments}}};
     pid_t parent = getppid();
     struct server *server = NULL;
     granary_err err;
     int stop_fd;
 
     gr_log_init("web");
-    (void)umask(077); /* nothing is anybody else's between bind and chmod */
     (void)gr_options_parse(&table, argc, argv);
+    if (arguments.report == NULL) {
+        (void)umask(077); /* nothing is anybody else's between bind and chmod */
+    }
     if (arguments.open && arguments.options.listen == NULL) {
         arguments.options.listen = "127.0.0.1:0";
     }
@@ -117,6 +133,9 @@ main(int argc, char **argv)
     err = stop_fd < 0 ? gr_fail_errno("signals") : gr_instance_resolve(arguments.instance, &arguments.options.instance);
     if (err == GRANARY_OK) {
         err = gr_instance_check_own(arguments.options.instance.runtime);
+    }
+    if (err == GRANARY_OK && arguments.report != NULL) {
+        return end_report(report_write(&arguments.options.instance, arguments.report, arguments.output));
     }
     if (err == GRANARY_OK && arguments.die_with_parent) {
         err = gr_daemon_follow(parent, SIGTERM);

@@ -5,8 +5,6 @@
 
 #define PAGE_FILE(symbol, name, type)                                                                                  \
     __asm__(".pushsection .rodata\n"                                                                                   \
-            ".globl page_" #symbol "_begin, page_" #symbol "_end\n"                                                    \
-            ".hidden page_" #symbol "_begin, page_" #symbol "_end\n"                                                   \
             "page_" #symbol "_begin: .incbin \"" WEB_PAGE "/" name "\"\n"                                              \
             "page_" #symbol "_end: .byte 0\n"                                                                          \
             ".popsection\n");                                                                                          \

@@ -15,7 +15,7 @@
 #define QUESTION_FIELDS 32
 
 /* What a command prints. RAW is the answer as it is, to be saved as a file. */
-enum question_form { QUESTION_JSON, QUESTION_LINES /* of JSON */, QUESTION_TEXT, QUESTION_RAW };
+enum question_form { QUESTION_JSON, QUESTION_LINES /* of JSON */, QUESTION_OBJECTS, QUESTION_TEXT, QUESTION_RAW };
 
 struct question_row {
     const char *name;

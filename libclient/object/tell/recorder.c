@@ -30,7 +30,7 @@ recorder_map(const granary_client *client, uint64_t *ret_bytes)
         return NULL;
     }
     bytes = (uint64_t)file.st_size;
-    if (atomic_load(&recorder->magic) != GR_EVENTS_MAGIC || recorder->version != GR_SHM_VERSION ||
+    if (atomic_load(&recorder->magic) != GR_EVENTS_MAGIC || !gr_shm_known(recorder->version) ||
         recorder->entries == 0 || (recorder->entries & (recorder->entries - 1)) != 0 || recorder->entries > bytes ||
         gr_events_bytes(recorder->entries) > bytes) {
         (void)munmap((void *)(uintptr_t)recorder, bytes);

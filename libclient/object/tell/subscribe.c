@@ -39,7 +39,7 @@ ring_map(granary_subscription *subscription)
         return err;
     }
     ring = (const void *)base;
-    if (bytes < sizeof *ring || atomic_load(&ring->magic) != GR_EVENTS_MAGIC || ring->version != GR_SHM_VERSION ||
+    if (bytes < sizeof *ring || atomic_load(&ring->magic) != GR_EVENTS_MAGIC || !gr_shm_known(ring->version) ||
         ring->entries == 0 || (ring->entries & (ring->entries - 1)) != 0 || ring->entries > bytes ||
         gr_events_bytes(ring->entries) > bytes) {
         (void)munmap((void *)(uintptr_t)base, bytes);

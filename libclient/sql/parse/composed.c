@@ -341,7 +341,7 @@ extreme_nulls_last(const struct call *c, bool most)
     struct sql_order order = {.expr = c->args[1], .descending = most};
     struct sql_expr *list = gathered_in_order(c, c->args[0], &order, 1, NULL);
 
-    return c->count == 3 ? CALL(c, SQL_FUNCTION, "list_slice", list, composed_literal(c, "1"), c->args[2])
+    return c->count == 3 ? gathered_first(c, list, c->args[2])
                          : CALL(c, SQL_FUNCTION, "list_extract", list, composed_literal(c, "1"));
 }
 
@@ -352,8 +352,7 @@ most_frequent(const struct call *c, const struct inside *in)
     struct sql_expr *list = in->count == 0 ? composed_aggregate(c, "list", c->args, 1)
                                            : gathered_in_order(c, c->args[0], in->order, in->count, NULL);
 
-    return CALL(c, SQL_FUNCTION, "list_slice", CALL(c, SQL_FUNCTION, "list_by_frequency", list),
-                composed_literal(c, "1"), c->args[1]);
+    return gathered_first(c, CALL(c, SQL_FUNCTION, "list_by_frequency", list), c->args[1]);
 }
 
 static struct sql_expr *
@@ -369,9 +368,6 @@ compose(const struct call *c, const char *name, const struct inside *in)
     }
     if (strcmp(name, "approx_top_k") == 0 && c->count == 2 && !in->distinct) {
         return most_frequent(c, in);
-    }
-    if (strcmp(name, "median") == 0) {
-        return gathered_quantiles(c, composed_literal(c, "0.5"), false, false);
     }
     if (sql_parse_is_one_of(name, conts) || sql_parse_is_one_of(name, discs)) {
         bool sample = c->count == 3 && strcmp(name, "reservoir_quantile") == 0; /* whose size does not matter */
@@ -454,13 +450,6 @@ is_of_list(const PgQuery__FuncCall *call, const char *name)
             (call->n_args == 2 || (call->n_args == 3 && strstr(name, "reverse") == NULL)));
 }
 
-/* The median of texts is one of them, as DuckDB has it: the lower of two. */
-static bool
-is_text_median(const PgQuery__FuncCall *from, const char *name)
-{
-    return strcmp(name, "median") == 0 && from->n_args == 1 && sql_parse_gives_text(from->args[0]);
-}
-
 /* Whether a call is made up: by its name, or because of what stands in it. */
 static bool
 wants_composing(const PgQuery__FuncCall *call, const char *name)
@@ -471,7 +460,7 @@ wants_composing(const PgQuery__FuncCall *call, const char *name)
         return true;
     }
     if (sql_parse_is_one_of(name, lists) || sql_parse_is_one_of(name, texts) || sql_parse_is_one_of(name, discs) ||
-        sql_parse_is_one_of(name, conts) || strcmp(name, "approx_top_k") == 0 || is_text_median(call, name) ||
+        sql_parse_is_one_of(name, conts) || strcmp(name, "approx_top_k") == 0 ||
         ((sql_parse_is_one_of(name, leasts) || sql_parse_is_one_of(name, mosts) ||
           sql_parse_is_one_of(name, leasts_last) || sql_parse_is_one_of(name, mosts_last)) &&
          (call->n_args == 2 || call->n_args == 3)) ||

@@ -185,8 +185,6 @@ bool parse_limit(struct parse *p, const PgQuery__SelectStmt *from, struct sql_se
 
 /* ---- star.c ---- */
 
-/* Whether a value is a text by what is written. */
-bool sql_parse_gives_text(const PgQuery__Node *node);
 /* A call that NOTED_STAR is at. */
 struct sql_expr *sql_parse_star(struct parse *p, const PgQuery__FuncCall *call);
 struct sql_expr *sql_parse_columns(struct parse *p, const PgQuery__FuncCall *call);

@@ -77,9 +77,9 @@ class Web:
         """Resident bytes."""
         return int(pathlib.Path(f'/proc/{self.process.pid}/statm').read_text().split()[1]) * 4096
 
-    def processor(self):
-        fields = pathlib.Path(f'/proc/{self.process.pid}/stat').read_text().rsplit(')', 1)[1].split()
-        return int(fields[11]) + int(fields[12])
+    def states(self):
+        """Of its threads, as the kernel names them: S sleeps, R runs."""
+        return [pathlib.Path(thread, 'stat').read_text().rsplit(')', 1)[1].split()[0] for thread in pathlib.Path(f'/proc/{self.process.pid}/task').iterdir()]
 
     def end(self):
         self.process.terminate()

@@ -44,7 +44,7 @@ def refused(web, wanted, path, **request):
     assert 'access-control-allow-origin' not in headers
 
 
-def questions_are_answered(web):
+def questions_are_answered(line, web):
     status, headers, body = web.ask('')
     assert status == 200 and body.startswith(b'<!doctype html>')
     assert "default-src 'none'" in headers['content-security-policy'] and 'unsafe' not in headers['content-security-policy']
@@ -55,13 +55,15 @@ def questions_are_answered(web):
     assert len(runs['rows']) == 2 and web.json(f'api/runs?cursor={runs["next"]}&fields=run')['rows'] == []
     first = web.json('api/runs?limit=1&fields=run')
     assert first['more'] and web.json(f'api/runs?cursor={first["next"]}&fields=run')['rows'][-1] == runs['rows'][-1]
+    line.must('sql', 'SELECT count(*) FROM strange')
+    assert any(row['run'].startswith('-/') for row in web.rows('api/runs?fields=run')), 'a query is deleted with its graph: its runs are told'
     nodes = web.json('api/nodes?key=strange')['nodes']
     assert sum(node['succeeded'] for node in nodes) == web.rows('api/graphs')[0]['subtasks']
     objects = web.json('api/objects?limit=1')
     assert len(objects['answer']) == 1 and objects['about']['next'].isdigit()
     assert any(HTML in row['names'] for row in web.json('api/objects')['answer'])
     assert 'nobody waits' in str(web.json('api/why')['answer'])
-    assert web.json('api/rows?key=strange/table')['answer']['value'] == [{'<b>name</b>': '<script>alert(1)</script>', 'n': 1}]
+    assert web.json('api/rows?key=strange/table')['answer'][0]['value'] == [{'<b>name</b>': '<script>alert(1)</script>', 'n': 1}]
     assert isinstance(web.json('trace.json?key=strange'), list) and web.json('trace.json')
     status, headers, body = web.ask('metrics')
     assert status == 200 and headers['content-type'].startswith('text/plain') and b'granary_up' in body, (headers, body[:80])
@@ -92,7 +94,11 @@ def other_sites_and_methods_are_refused(web):
         refused(web, wanted, path)
     refused(web, 414, 'x' * 2000)
     refused(web, 400, 'api/why?' + '&'.join('key=x' for _ in range(40)))
-    assert web.ask('api/why?key=' + 'x' * 100000)[0] in (400, 414, 431)
+    try:
+        assert web.ask('api/why?key=' + 'x' * 100000)[0] in (400, 414, 431)
+    except ConnectionError:
+        pass  # it is refused before it was read to its end: the answer may be lost with what was not read
+    assert web.rows('api/graphs')
 
 
 def the_page_needs_its_token(web):
@@ -138,13 +144,11 @@ def is_dropped(connection):
 
 
 def an_open_page_costs_nothing(web):
-    """Nobody spins while nothing happens: a page that is open and a question that waits."""
-    stream = web.stream()
-    next_message(stream)
-    before = web.processor()
-    for _ in range(20):
+    """Nobody spins while nothing happens: there are moments at which all threads sleep, though pages are open."""
+    streams = [web.stream() for _ in range(3)]
+    for stream in streams:
         next_message(stream)
-    assert web.processor() - before < 30, 'ticks of processor time'
+    until('a moment at which all sleep', lambda: set(web.states()) == {'S'})
 
 
 def the_page_outlives_the_daemons(line, web):
@@ -238,7 +242,7 @@ def a_page_comes_with_its_instance(line):
 
 with Line(sys.argv[1]) as line:
     web = Web(line, *QUICK)
-    questions_are_answered(web)
+    questions_are_answered(line, web)
     other_sites_and_methods_are_refused(web)
     a_thousand_connections_harm_nobody(web)
     an_open_page_costs_nothing(web)

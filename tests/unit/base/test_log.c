@@ -1,8 +1,13 @@
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -129,6 +134,104 @@ the_level_comes_from_the_environment(void **state)
     assert_string_equal(line + 24, " sched DEBUG SEEN y\n");
 }
 
+/* Whoever tries the same again and again says so three times, and then how often. */
+static void
+repeats_are_counted(void **state)
+{
+    (void)state;
+    (void)unsetenv("GRANARY_LOG");
+    gr_log_init("s");
+    capture_begin();
+    for (int i = 0; i < 100; i++) {
+        gr_log_error("AGAIN", "the same");
+    }
+    gr_log_error("OTHER", "another");
+    capture_end();
+    assert_non_null(strstr(line, "s INFO LOG-REPEATED the line before came 97 times more\n"));
+    assert_non_null(strstr(line, "s ERROR OTHER another\n"));
+    for (int i = 0; i < 3; i++) {
+        char *at = strstr(line, "AGAIN");
+
+        assert_non_null(at);
+        *at = '-';
+    }
+    assert_null(strstr(line, "AGAIN"));
+}
+
+/* A journal of our own hears fields; one that is gone is not missed. */
+static void
+the_journal_has_fields(void **state)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char where[sizeof address.sun_path + 16], heard[512] = "";
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    ssize_t got;
+
+    (void)state;
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "/tmp/granary-journal-%d", (int)getpid());
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    (void)snprintf(where, sizeof where, "mine:%s", address.sun_path);
+    (void)setenv(GR_LOG_JOURNAL, where, 1);
+    gr_log_init("store");
+    capture_begin();
+    gr_log_error("CLIENT-PROTOCOL", "client=%d a\nb", 7);
+    got = recv(fd, heard, sizeof heard - 1, 0);
+    gr_fd_close(&fd);
+    gr_log_error("CLIENT-PROTOCOL", "client=%d", 8);
+    capture_end();
+    assert_true(got > 0);
+    (void)unlink(address.sun_path);
+    assert_string_equal(heard, "MESSAGE=CLIENT-PROTOCOL client=7 a?b\nPRIORITY=3\nSYSLOG_IDENTIFIER=granary-store\n"
+                               "GRANARY_EVENT=CLIENT-PROTOCOL\nGRANARY_INSTANCE=mine\n");
+    assert_non_null(strstr(line, "client=8\n"));
+    (void)unsetenv(GR_LOG_JOURNAL);
+    gr_log_init("store");
+}
+
+/* stderr is the journal's when the variable names its very file. */
+static void
+the_journal_is_known(void **state)
+{
+    struct stat st;
+    char stream[64];
+
+    (void)state;
+    assert_int_equal(fstat(STDERR_FILENO, &st), 0);
+    (void)snprintf(stream, sizeof stream, "%llu:%llu", (unsigned long long)st.st_dev, (unsigned long long)st.st_ino);
+    (void)setenv("JOURNAL_STREAM", stream, 1);
+    assert_true(gr_log_is_journal(STDERR_FILENO));
+    (void)setenv("JOURNAL_STREAM", "8:1", 1);
+    assert_false(gr_log_is_journal(STDERR_FILENO));
+    (void)setenv("JOURNAL_STREAM", "nonsense", 1);
+    assert_false(gr_log_is_journal(STDERR_FILENO));
+    (void)unsetenv("JOURNAL_STREAM");
+}
+
+/* The level of processes that run is changed by one byte. */
+static void
+the_level_can_change(void **state)
+{
+    char path[64];
+    const char levels[] = {GR_LOG_ERROR + 1, GR_LOG_DEBUG + 1};
+    int fd;
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "/tmp/granary-level-%d", (int)getpid());
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    assert_int_equal(pwrite(fd, &levels[0], 1, 0), 1);
+    (void)setenv(GR_LOG_LEVEL_FILE, path, 1);
+    gr_log_init("s");
+    capture_begin();
+    gr_log_info("UNSEEN", "not yet");
+    assert_int_equal(pwrite(fd, &levels[1], 1, 0), 1);
+    gr_log_debug("SEEN", "now");
+    capture_end();
+    assert_string_equal(line + 24, " s DEBUG SEEN now\n");
+    (void)unlink(path);
+    gr_fd_close(&fd);
+    (void)unsetenv(GR_LOG_LEVEL_FILE);
+}
+
 int
 main(void)
 {
@@ -138,6 +241,10 @@ main(void)
         cmocka_unit_test(a_flood_of_warnings_is_cut),
         cmocka_unit_test(long_lines_still_end),
         cmocka_unit_test(the_level_comes_from_the_environment),
+        cmocka_unit_test(repeats_are_counted),
+        cmocka_unit_test(the_journal_has_fields),
+        cmocka_unit_test(the_journal_is_known),
+        cmocka_unit_test(the_level_can_change),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,8 +23,10 @@ static int
 setup(void **state)
 {
     static struct store store;
+    static struct gr_root root = {.version = GR_SHM_VERSION};
 
     memset(&store, 0, sizeof store);
+    store.root.shm = &root;
     (void)snprintf(store.instance.shm_prefix, sizeof store.instance.shm_prefix, "/granary.test.events.%d.",
                    (int)getpid());
     account_init(&store.account, 4096);

@@ -136,7 +136,7 @@ records_are_found_until_they_go(void **state)
     uint64_t token;
 
     (void)state;
-    assert_int_equal(ledger_create(&ledger, prefix, 1, &next_token), GRANARY_OK);
+    assert_int_equal(ledger_create(&ledger, prefix, 1, GR_SHM_VERSION, &next_token), GRANARY_OK);
     assert_int_equal(ledger_bytes(&ledger), LEDGER_STEP * sizeof(struct gr_ledger_record));
     pin = add(&ledger, GR_LEDGER_PIN, 5, 3, 1);
     again = add(&ledger, GR_LEDGER_PIN, 5, 3, 2);
@@ -174,7 +174,7 @@ belongings_of_clients_that_are_gone_line_up(void **state)
     uint32_t kept;
 
     (void)state;
-    assert_int_equal(ledger_create(&ledger, prefix, 1, &next_token), GRANARY_OK);
+    assert_int_equal(ledger_create(&ledger, prefix, 1, GR_SHM_VERSION, &next_token), GRANARY_OK);
     for (uint32_t client = 1; client <= 3; client++) {
         for (uint64_t request = 1; request <= 5; request++) {
             (void)add(&ledger, request % 2 ? GR_LEDGER_PIN : GR_LEDGER_LEASE, request, client, request);
@@ -213,7 +213,7 @@ ledger_agrees_with_a_model(void **state)
 
     (void)state;
     srand(11);
-    assert_int_equal(ledger_create(&ledger, prefix, 1, &next_token), GRANARY_OK);
+    assert_int_equal(ledger_create(&ledger, prefix, 1, GR_SHM_VERSION, &next_token), GRANARY_OK);
     for (int step = 0; step < STEPS; step++) {
         unsigned at = (unsigned)rand() % RECORDS;
         uint64_t id = at % IDS + 1;
@@ -257,7 +257,7 @@ a_ledger_that_cannot_grow_says_so(void **state)
 
     (void)state;
     (void)signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(ledger_create(&ledger, prefix, 1, &next_token), GRANARY_OK);
+    assert_int_equal(ledger_create(&ledger, prefix, 1, GR_SHM_VERSION, &next_token), GRANARY_OK);
     for (uint32_t i = 1; i < LEDGER_STEP; i++) {
         (void)add(&ledger, GR_LEDGER_PIN, i, 2, i);
     }
@@ -309,7 +309,7 @@ what_was_written_is_adopted(void **state)
     uint32_t last;
 
     (void)state;
-    assert_int_equal(ledger_create(&ledger, prefix, 1, &next_token), GRANARY_OK);
+    assert_int_equal(ledger_create(&ledger, prefix, 1, GR_SHM_VERSION, &next_token), GRANARY_OK);
     for (uint32_t i = 1; i <= 1000; i++) {
         (void)add(&ledger, (enum gr_ledger_kind)(i % 2 + 1), i % 10 + 1, i % 3 + 1, i);
     }
@@ -350,7 +350,7 @@ a_record_is_there_or_not(void **state)
     uint64_t word;
 
     (void)state;
-    assert_int_equal(ledger_create(&ledger, prefix, 1, &next_token), GRANARY_OK);
+    assert_int_equal(ledger_create(&ledger, prefix, 1, GR_SHM_VERSION, &next_token), GRANARY_OK);
     (void)add(&ledger, GR_LEDGER_PIN, 1, 2, 1);
     record = ledger_record(&ledger, add(&ledger, GR_LEDGER_REFERENCE, 2, 2, 2));
     word = record_word(record);
@@ -392,7 +392,7 @@ garbage_is_dropped(void **state)
     for (int round = 0; round < 50; round++) {
         uint32_t kept = 0;
 
-        assert_int_equal(ledger_create(&ledger, prefix, 1, &next_token), GRANARY_OK);
+        assert_int_equal(ledger_create(&ledger, prefix, 1, GR_SHM_VERSION, &next_token), GRANARY_OK);
         for (uint32_t i = 1; i < LEDGER_STEP; i++) {
             struct gr_ledger_record *record = ledger_record(&ledger, i);
 
@@ -442,7 +442,7 @@ other_files_are_refused(void **state)
     (void)snprintf(name, sizeof name, "%ss2.ledger", prefix);
     assert_int_equal(ledger_adopt(&adopted, prefix, 2, &next_token, &dropped), GRANARY_ENOENT);
     ledger_fini(&adopted);
-    assert_int_equal(ledger_create(&ledger, prefix, 1, &next_token), GRANARY_OK);
+    assert_int_equal(ledger_create(&ledger, prefix, 1, GR_SHM_VERSION, &next_token), GRANARY_OK);
     (void)add(&ledger, GR_LEDGER_PIN, 1, 2, 1);
     leave_copy(&ledger, 2);
     fd = shm_open(name, O_RDWR, 0);

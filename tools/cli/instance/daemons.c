@@ -94,6 +94,9 @@ redirect(const struct daemon *daemon, const char *runtime, int ready_fd)
 
     (void)snprintf(log, sizeof log, "%s/log/%s.log", runtime, daemon->name);
     fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+        fd = open("/dev/null", O_WRONLY); /* a disk that is full, say, is no reason to have no daemon */
+    }
     if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0 || dup2(fd, STDERR_FILENO) < 0) {
         _exit(1);
     }
@@ -153,6 +156,7 @@ become_daemon(const struct daemon *daemon, const struct supervisor_options *opti
         argc = add(argv, argc, "--remote-dir", options->remote_dir);
         argc = add(argv, argc, "--levels", options->levels);
         argc = add(argv, argc, "--group", options->group);
+        argc = add(argv, argc, "--user-memory", options->user_memory);
         if (options->listen_fd > 0) {
             (void)dup2(options->listen_fd, LISTEN_FD);
             argc = add(argv, argc, "--listen-fd", "4");

@@ -18,15 +18,20 @@
 #include "base/process/roster.h"
 #include "base/process/stacks.h"
 #include "cli/instance/daemons.h"
+#include "cli/instance/reload.h"
 #include "contract/executor_page.h"
+#include "contract/sched_page.h"
 #include "spill/spill.h"
 
-/* What an instance makes in its runtime directory. The supervisor's lock goes last: who finds it knows the directory. The store's socket goes first, or not at all.
- */
+/* What an instance makes in its runtime directory. The supervisor's lock goes last: who finds it knows the directory. The
+ * store's socket goes first, or not at all. */
 static const char *const runtime_files[] = {
-    "store.sock",        "sched.sock", "pool.sock",       "web.sock",     "web.url",          "instance.json",
-    "instance.json.new", "log",        "state.db-shm",    "state.db-wal", "state.db-journal", "state.db",
-    "store.lock",        "sched.lock", GR_EXECUTOR_PAGES, GR_STACKS,      GR_ROSTER,          LEFTOVERS_LOCK};
+    "store.sock",   "sched.sock",       "pool.sock",         "web.sock",
+    "web.url",      "instance.json",    "instance.json.new", "log",
+    "log.level",    RELOAD_FILE,        RELOAD_FILE ".new",  "state.db-shm",
+    "state.db-wal", "state.db-journal", "state.db",          "store.lock",
+    "sched.lock",   GR_EXECUTOR_PAGES,  GR_SCHED_PAGE,       GR_SCHED_PAGE ".new",
+    GR_STACKS,      GR_ROSTER,          LEFTOVERS_LOCK};
 
 granary_err
 leftovers_check_directory(const struct gr_instance *instance)
@@ -71,9 +76,10 @@ keep_logs(const struct gr_instance *instance)
 {
     char kept[LEFTOVERS_LOGS_MAX];
     char path[PATH_MAX];
+    struct stat st;
 
     (void)snprintf(path, sizeof path, "%s/log", instance->runtime);
-    if (!instance->named || access(path, F_OK) < 0) {
+    if (!instance->named || lstat(path, &st) < 0 || !S_ISDIR(st.st_mode)) { /* a link's directory stays where it is */
         return;
     }
     if (leftovers_logs(instance, kept)) {

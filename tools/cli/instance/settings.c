@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cli/instance/logs.h"
 #include "graph/nearest.h"
 #include "options/config.h"
 
@@ -49,6 +50,16 @@ take_confine(void *target, char *text)
         return gr_fail(GRANARY_EINVAL, "'%s': only strict may follow, or yes or no", text);
     }
     ((struct settled *)target)->confine = text == NULL ? "yes" : text;
+    return GRANARY_OK;
+}
+
+static granary_err
+take_pressure(void *target, char *text)
+{
+    if (strcmp(text, "yes") != 0 && strcmp(text, "no") != 0) {
+        return gr_fail(GRANARY_EINVAL, "'%s' is none of yes, no", text);
+    }
+    ((struct settled *)target)->pressure = text[0] == 'y';
     return GRANARY_OK;
 }
 
@@ -128,6 +139,19 @@ const struct gr_option settings_options[] = {
      GR_OPTION_TAKE(take_resource), .separator = ','},
     {"group", 0, "GROUP", "let members of this group connect to the store; default: only the user who runs it",
      GR_OPTION_TEXT(struct settled, options.group)},
+    {"user-memory", 0, "SIZE", "let each member of the group have so much memory; default: no limit",
+     GR_OPTION_SIZE(struct settled, options.user_memory, 0), .as_text = true},
+    {"pressure", 0, "yes|no",
+     "give memory back, down to an eighth, while the machine has too little of it; default: yes in the foreground",
+     GR_OPTION_TAKE(take_pressure)},
+    {"log", 0, "debug|info|warn|error", "write events of this level and above to the logs; default: info",
+     GR_OPTION_CHOICE(struct settled, options.log, "debug|info|warn|error")},
+    {"log-dir", 0, "DIR", "keep the logs in DIR/NAME, where they outlive the instance; default: with the instance",
+     GR_OPTION_TEXT(struct settled, options.log_dir)},
+    {"log-size", 0, "SIZE", "begin a log anew when it has so many bytes; default: 16M",
+     GR_OPTION_SIZE(struct settled, options.log_size, 4096)},
+    {"log-files", 0, "N", "keep N older logs of each daemon; default: 3",
+     GR_OPTION_NUMBER(struct settled, options.log_files, 0, 100)},
     {"http", 0, "ADDRESS",
      "serve the page of the instance, at unix:PATH or 127.0.0.1:PORT; default: web.sock in its directory",
      GR_OPTION_TAKE(take_http), .optional = true},
@@ -324,7 +348,10 @@ find_files(struct settings *settings, const struct gr_instance *instance)
 
     settings->files[0].path[0] = settings->files[1].path[0] = '\0';
     if (wish != NULL && wish[0] != '\0') {
-        (void)snprintf(settings->files[0].path, PATH_MAX, "%s", wish);
+        if (settings->config_path[0] == '\0' && realpath(wish, settings->config_path) == NULL) {
+            (void)snprintf(settings->config_path, PATH_MAX, "%s", wish);
+        }
+        (void)snprintf(settings->files[0].path, PATH_MAX, "%s", settings->config_path);
         return;
     }
     if (!instance->named) {
@@ -404,7 +431,11 @@ settle(struct settings *settings)
 {
     granary_err err = GRANARY_OK;
 
-    settings->settled = (struct settled){.options = {.executors = -1, .instance = settings->settled.options.instance}};
+    settings->settled = (struct settled){.options = {.executors = -1,
+                                                     .log_size = LOGS_SIZE,
+                                                     .log_files = LOGS_FILES,
+                                                     .instance = settings->settled.options.instance},
+                                         .pressure = -1};
     for (unsigned i = 0; i < settings->count; i++) {
         struct setting *row = &settings->rows[i];
 
@@ -430,7 +461,8 @@ settings_read(struct settings *settings, const struct gr_instance *instance)
     granary_err err = GRANARY_OK;
 
     settings_clear(settings);
-    for (const struct gr_option *option = settings_options; option->name != NULL && err == GRANARY_OK; option++) {
+    for (const struct gr_option *option = settings_options;
+         option->name != NULL && err == GRANARY_OK && !settings->again; option++) {
         err = read_variable(settings, option, &settings->environment[option - settings_options]);
     }
     find_files(settings, instance);
@@ -441,10 +473,20 @@ settings_read(struct settings *settings, const struct gr_instance *instance)
 }
 
 void
+settings_again(const struct settings *settings, struct settings *ret_again)
+{
+    *ret_again = (struct settings){
+        .settled = settings->settled, .config = settings->config, .count = settings->count, .again = true};
+    memcpy(ret_again->rows, settings->rows, sizeof ret_again->rows);
+    memcpy(ret_again->config_path, settings->config_path, sizeof ret_again->config_path);
+    settings_clear(ret_again);
+}
+
+void
 settings_clear(struct settings *settings)
 {
     for (unsigned i = 0; i < settings->count; i++) {
-        if (settings->rows[i].from != FROM_COMMAND) {
+        if (settings->rows[i].from < (settings->again ? FROM_ENVIRONMENT : FROM_COMMAND)) {
             settings->rows[i] = (struct setting){.option = settings->rows[i].option};
         }
     }

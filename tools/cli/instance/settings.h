@@ -43,6 +43,7 @@ struct settled {
     const char *confine; /* yes, no, strict; NULL: not given */
     char confine_read[SETTING_LIST], confine_write[SETTING_LIST];
     const char *topology;
+    int pressure; /* 1: yes, 0: no, -1: as it is a service */
 };
 
 /* One of the two, or of --config. */
@@ -59,6 +60,8 @@ struct settings {
     unsigned count;
     struct settings_file files[2]; /* the user's, the machine's */
     char *environment[SETTINGS_MOST];
+    char config_path[PATH_MAX]; /* of --config, whole: it is read again from elsewhere */
+    bool again;                 /* the environment is another one's, and not read again */
 };
 
 /* The table, whose fields are those of struct settled; and who hears of those on the command line, for struct access. */
@@ -79,6 +82,12 @@ granary_err settings_note(void *settings, const struct gr_option *option, char *
  *         ENOENT no such file, of --config · errno's
  */
 granary_err settings_read(struct settings *settings, const struct gr_instance *instance);
+
+/*
+ * A copy to be read again later, in a process whose environment was changed meanwhile: it has the command line's and the
+ * environment's values of the first one, which must outlive it.
+ */
+void settings_again(const struct settings *settings, struct settings *ret_again);
 
 /* Where a value comes from: "built in", "command line", "$GRANARY_MEMORY", "FILE:3". Returns buffer. */
 const char *settings_place(const struct setting *setting, unsigned value, char *buffer, size_t size);

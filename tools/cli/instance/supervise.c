@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/signalfd.h>
@@ -23,6 +24,8 @@
 #include "base/process/roster.h"
 #include "cli/instance/daemons.h"
 #include "cli/instance/leftovers.h"
+#include "cli/instance/logs.h"
+#include "cli/instance/reload.h"
 #include "granary/store.h"
 
 /* A daemon that ended so often, each time so soon after its start, will do so again. */
@@ -397,11 +400,24 @@ watch_lock(const struct supervisor *self)
     return fd;
 }
 
+/* The same descriptor tells when something was written to a log. */
+static void
+watch_logs(const struct supervisor *self)
+{
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof path, "%s/log", self->options->instance.runtime);
+    (void)inotify_add_watch(self->watch_fd, path, IN_MODIFY);
+}
+
 /* When the next thing is due by itself. */
 static int64_t
 due_ns(const struct supervisor *self)
 {
-    return self->watchdog_ns < self->retry_ns ? self->watchdog_ns : self->retry_ns;
+    int64_t due_ns = self->watchdog_ns < self->retry_ns ? self->watchdog_ns : self->retry_ns;
+
+    due_ns = self->pressure.next_ns < due_ns ? self->pressure.next_ns : due_ns;
+    return self->pressure.calm_ns < due_ns ? self->pressure.calm_ns : due_ns;
 }
 
 /* The service manager hears that this process is not stuck, twice in the time that it gives. */
@@ -423,17 +439,21 @@ tell_watchdog(struct supervisor *self)
 static bool
 wait_for_signal(struct supervisor *self, bool *ret_stop)
 {
-    struct pollfd fds[3] = {{.fd = self->signal_fd, .events = POLLIN},
+    struct pollfd fds[4] = {{.fd = self->signal_fd, .events = POLLIN},
                             {.fd = self->watch_fd, .events = POLLIN},
-                            {.fd = self->stop_fd, .events = POLLIN}};
+                            {.fd = self->stop_fd, .events = POLLIN},
+                            {.fd = self->pressure.is_trigger ? self->pressure.fd : -1, .events = POLLPRI}};
     struct stat lock;
     char events[512];
 
     do {
         tell_watchdog(self);
-        (void)poll(fds, 3, gr_left_ms(due_ns(self)));
+        (void)poll(fds, 4, gr_left_ms(due_ns(self)));
+        pressure_turn(&self->pressure, fds[3].revents);
+        fds[3].fd = self->pressure.is_trigger ? self->pressure.fd : -1;
         if ((fds[1].revents & POLLIN) != 0) {
             (void)!read(self->watch_fd, events, sizeof events);
+            logs_rotate(self->options);
         }
         if (fstat(self->lock_fd, &lock) == 0 && lock.st_nlink == 0) {
             gr_log_error("DIRECTORY-GONE", "%s was removed: the instance ends; `granary up` has its objects again",
@@ -483,6 +503,12 @@ supervise(struct supervisor *self)
         if (read(self->signal_fd, &info, sizeof info) != (ssize_t)sizeof info) {
             continue;
         }
+        if (info.ssi_signo == SIGHUP) {
+            gr_notify_tell(&self->notify, "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)(gr_now_ns() / 1000));
+            reload_run(self->reload, self);
+            tell_state(self, "READY=1\n");
+            continue;
+        }
         while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
             struct daemon *daemon = daemon_of(self, pid);
 
@@ -517,15 +543,14 @@ open_signals(struct supervisor *self)
 static granary_err
 begin(struct supervisor *self)
 {
-    char path[PATH_MAX];
     char pid[32];
     granary_err err = open_signals(self);
 
     self->watch_fd = watch_lock(self);
     self->retry_ns = INT64_MAX;
     self->watchdog_ns = self->notify.watchdog_ns > 0 ? 0 : INT64_MAX;
-    (void)snprintf(path, sizeof path, "%s/log", self->options->instance.runtime);
-    err = err == GRANARY_OK ? gr_mkdir_private(path) : err;
+    err = err == GRANARY_OK ? logs_open(self->options) : err;
+    watch_logs(self);
     (void)snprintf(pid, sizeof pid, "%d\n", (int)getpid());
     err = err == GRANARY_OK ? gr_daemon_lock_write(self->lock_fd, pid) : err;
     return err == GRANARY_OK ? start_all(self) : err;
@@ -562,6 +587,7 @@ open_log(const struct supervisor *self)
 
     (void)snprintf(path, sizeof path, "%s/log/supervisor.log", self->options->instance.runtime);
     log_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    log_fd = log_fd >= 0 ? log_fd : open("/dev/null", O_WRONLY | O_CLOEXEC);
     (void)dup2(log_fd, STDOUT_FILENO);
     (void)dup2(log_fd, STDERR_FILENO);
     gr_fd_close(&log_fd);
@@ -579,7 +605,11 @@ supervisor_main(struct supervisor *self, int report_fd)
         gr_notify_open(&self->notify);
         gr_notify_tell(&self->notify, "STATUS=starting");
     }
-    err = begin(self);
+    self->current = *self->options;
+    self->options = &self->current;
+    self->pressure = (struct pressure){.fd = -1, .next_ns = INT64_MAX, .calm_ns = INT64_MAX};
+    err = self->options->settings == NULL ? GRANARY_OK : reload_create(self->options->settings, &self->reload);
+    err = err == GRANARY_OK ? begin(self) : err;
     if (err != GRANARY_OK) {
         fail_start(self, err, report_fd);
         goto out;
@@ -593,6 +623,9 @@ supervisor_main(struct supervisor *self, int report_fd)
         (void)gr_write_all(report_fd, &code, sizeof code);
         (void)close(report_fd);
     }
+    if (self->options->pressure) {
+        pressure_open(&self->pressure, &self->options->instance, strtoull(self->memory, NULL, 10));
+    }
     tell_state(self, "READY=1\n");
     asked = supervise(self);
     gr_notify_tell(&self->notify, "STOPPING=1\nSTATUS=%s", asked ? "stopping" : "the instance cannot go on");
@@ -603,6 +636,8 @@ supervisor_main(struct supervisor *self, int report_fd)
         err = gr_fail(GRANARY_EFAILED, "the instance cannot go on: its log says why");
     }
 out:
+    pressure_close(&self->pressure);
+    reload_destroy(self->reload);
     gr_notify_close(&self->notify);
     gr_fd_close(&self->signal_fd);
     gr_fd_close(&self->stop_fd);

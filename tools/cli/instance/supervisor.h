@@ -10,29 +10,39 @@
 #define CLI_SUPERVISOR_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/instance.h"
 
 #define SUPERVISOR_SCHEDULERS_MAX 8
 
+struct settings;
+
 struct supervisor_options {
     struct gr_instance instance;
-    int schedulers;                /* one is active, the others take over when it ends; 0: one */
-    int executors;                 /* 0 or more */
-    const char *memory;            /* SIZE as text, or NULL: the store's default */
-    const char *const *spill_dirs; /* DIR or DIR=SIZE each, the last one is NULL */
-    const char *disk_quota;        /* SIZE as text, or NULL */
-    const char *remote_dir;        /* of the remote level, or NULL */
-    const char *levels;            /* a set as text, or NULL: the store's default */
-    const char *state;             /* memory, sqlite */
-    const char *chunk_bytes;       /* SIZE as text, or NULL */
-    const char *resources;         /* NAME=AMOUNT,... or NULL */
-    const char *http;              /* where the page is reached, "": in the directory; NULL: there is none */
-    const char *group;             /* whose members may connect to the store, or NULL */
-    bool die_with_parent;          /* stop when the process that started it ends */
-    bool foreground;               /* this process becomes the supervisor, and tells its service manager how it goes */
-    int listen_fd;                 /* the store's socket, listening already; 0: the store makes it */
+    int schedulers;                  /* one is active, the others take over when it ends; 0: one */
+    int executors;                   /* 0 or more */
+    const char *memory;              /* SIZE as text, or NULL: the store's default */
+    const char *const *spill_dirs;   /* DIR or DIR=SIZE each, the last one is NULL */
+    const char *disk_quota;          /* SIZE as text, or NULL */
+    const char *remote_dir;          /* of the remote level, or NULL */
+    const char *levels;              /* a set as text, or NULL: the store's default */
+    const char *state;               /* memory, sqlite */
+    const char *chunk_bytes;         /* SIZE as text, or NULL */
+    const char *resources;           /* NAME=AMOUNT,... or NULL */
+    const char *http;                /* where the page is reached, "": in the directory; NULL: there is none */
+    const char *user_memory;         /* SIZE as text, of each member, or NULL */
+    bool pressure;                   /* the budget shrinks while the machine has too little memory */
+    const struct settings *settings; /* which are read again when it is asked for; NULL: there are none */
+    const char *group;               /* whose members may connect to the store, or NULL */
+    const char *log;                 /* the level of logs, or NULL: $GRANARY_LOG's */
+    const char *log_dir;             /* where logs outlive the instance, in a directory of its name; NULL: nowhere */
+    uint64_t log_size;               /* of a log, before it begins anew; 0: never */
+    int log_files;                   /* so many older ones are kept */
+    bool die_with_parent;            /* stop when the process that started it ends */
+    bool foreground; /* this process becomes the supervisor, and tells its service manager how it goes */
+    int listen_fd;   /* the store's socket, listening already; 0: the store makes it */
     /* Called in the foreground when all is ready. */
     void (*ready)(void *context);
     void *context;

@@ -6,10 +6,14 @@
 
 #include "base/process/notify.h"
 #include "cli/instance/daemons.h"
+#include "cli/instance/pressure.h"
 #include "cli/instance/supervisor.h"
 
 struct supervisor {
-    const struct supervisor_options *options;
+    const struct supervisor_options *options; /* current, once it runs */
+    struct supervisor_options current;        /* as they are now */
+    struct reload *reload;                    /* NULL: no settings */
+    struct pressure pressure;
     int lock_fd;
     int signal_fd;                                       /* of what goes on: SIGCHLD, SIGHUP */
     int stop_fd;                                         /* of what ends it: SIGTERM, SIGINT */

@@ -27,7 +27,7 @@
 
 struct up {
     struct settings settings;
-    char remote_dir[PATH_MAX];
+    char remote_dir[PATH_MAX], log_dir[PATH_MAX];
     bool foreground;
     struct gr_memory_limits limits; /* before the store takes its part */
     const struct cli *cli;
@@ -53,6 +53,7 @@ set_variables(const struct settled *settled)
 
     err = err == GRANARY_OK ? set_variable("GRANARY_CONFINE_READ", settled->confine_read) : err;
     err = err == GRANARY_OK ? set_variable("GRANARY_CONFINE_WRITE", settled->confine_write) : err;
+    err = err == GRANARY_OK ? set_variable("GRANARY_LOG", settled->options.log) : err;
     return err == GRANARY_OK ? set_variable("GRANARY_TOPOLOGY", settled->topology) : err;
 }
 
@@ -219,6 +220,7 @@ settle_places(struct up *up)
     }
     settled->spill_count = i; /* the rest are not ours to free */
     settled->options.spill_dirs = (const char *const *)settled->spill_dirs;
+    err = err == GRANARY_OK ? settle_directory("--log-dir", &settled->options.log_dir, up->log_dir) : err;
     return err == GRANARY_OK ? settle_directory("--remote-dir", &settled->options.remote_dir, up->remote_dir) : err;
 }
 
@@ -261,6 +263,8 @@ run_up(struct cli *cli)
     if (settled->options.executors < 0) {
         settled->options.executors = gr_usable_cpus();
     }
+    settled->options.settings = &up->settings;
+    settled->options.pressure = settled->pressure < 0 ? up->foreground : settled->pressure;
     err = settle_places(up);
     if (up->foreground) {
         settled->options.foreground = true;

@@ -1,4 +1,4 @@
-/* granary fsck, snapshot: whether an instance fits together, and a copy of one. */
+/* granary fsck: whether an instance fits together. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,18 +6,6 @@
 #include "base/error.h"
 #include "cli/look/look.h"
 #include "cli/print/listing.h"
-
-/* ---- snapshot ---- */
-
-static int
-run_snapshot(struct cli *cli)
-{
-    return granary_inspect_snapshot(((struct look *)cli->self)->inspector, cli->arguments[0]);
-}
-
-const struct command command_snapshot = {.access = &look_access, COMMAND_ZERO(struct look), .run = run_snapshot};
-
-/* ---- fsck ---- */
 
 struct fsck {
     struct look look;

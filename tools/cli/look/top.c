@@ -13,6 +13,8 @@
 #include "cli/look/look.h"
 #include "cli/look/top_work.h"
 #include "cli/print/listing.h"
+#include "cli/print/output.h"
+#include "cli/print/spark.h"
 
 #define TOP_CLIENTS 15
 #define TOP_TABLES  10
@@ -21,9 +23,13 @@
 /* Times of tables from here on are the clock's: 2001. */
 #define CLOCK_LEAST_NS INT64_C(1000000000000000000)
 
+#define RATES_MOST 8
+
 struct top {
     struct look look;
     struct work work;
+    struct spark level; /* of memory that is in use */
+    struct spark rates[RATES_MOST];
     bool once;
     int interval_ms;
 };
@@ -222,6 +228,7 @@ static const struct {
     {"room waits", offsetof(granary_store_stat, room_waits), false},
 };
 #define RATES (sizeof rates / sizeof rates[0])
+_Static_assert(RATES <= RATES_MOST, "struct top has a sparkline for each");
 
 static uint64_t
 counter(const granary_store_stat *stat, size_t which)
@@ -322,6 +329,47 @@ print_rates(const struct screen *screen, const struct screen *before)
         }
     }
     (void)putchar('\n');
+}
+
+/* What the last screens told, one after the other. */
+static void
+note_last(struct top *top, const struct screen *screen, const struct screen *before)
+{
+    const granary_store_stat *stat = screen->session_count > 0 ? &screen->sessions[0].stat : &(granary_store_stat){0};
+
+    if (stat->capacity_bytes > 0) {
+        spark_add(&top->level, (double)(stat->capacity_bytes - stat->free_bytes) / (double)stat->capacity_bytes);
+    }
+    for (size_t i = 0; i < RATES && before->at_ns != 0; i++) {
+        spark_add(&top->rates[i], total_rate(screen, before, i));
+    }
+}
+
+/* Lines for memory, and for what has happened meanwhile. */
+static void
+print_last(const struct top *top)
+{
+    const bool ascii = !output_is_utf8();
+    char line[SPARK_TEXT];
+    char most[32];
+
+    if (top->level.count < 2) {
+        return;
+    }
+    (void)printf("\nin use     %s| 100 %%\n", spark_text(&top->level, 1, ascii, line));
+    for (size_t i = 0; i < RATES; i++) {
+        const double largest = spark_most(&top->rates[i]);
+
+        if (largest <= 0) {
+            continue;
+        }
+        if (rates[i].bytes) {
+            (void)cli_format_size((uint64_t)largest, most);
+        } else {
+            (void)snprintf(most, sizeof most, "%.0f", largest);
+        }
+        (void)printf("%-10s %s| %s\n", rates[i].name, spark_text(&top->rates[i], largest, ascii, line), most);
+    }
 }
 
 static const char *
@@ -427,7 +475,7 @@ static const struct column account_columns[] = {
     {0}};
 
 static void
-print_screen(const struct screen *screen, const struct screen *before)
+print_screen(const struct top *top, const struct screen *screen, const struct screen *before)
 {
     size_t shown = screen->client_count < TOP_CLIENTS ? screen->client_count : TOP_CLIENTS;
     char text[SHOW_TEXT];
@@ -441,6 +489,7 @@ print_screen(const struct screen *screen, const struct screen *before)
         print_account(&screen->sessions[0].stat);
     }
     print_rates(screen, before);
+    print_last(top);
     (void)putchar('\n');
     for (size_t i = 0; i < screen->session_count; i++) {
         screen->sessions[i].puts = session_rate(screen, before, i, 0);
@@ -564,7 +613,8 @@ show(struct top *top, struct screen *before, bool terminal)
     if (top->look.cli->json) {
         print_screen_json(top, &screen, before);
     } else {
-        print_screen(&screen, before);
+        note_last(top, &screen, before);
+        print_screen(top, &screen, before);
         work_print(&top->work, &top->look);
     }
     (void)fflush(stdout);

@@ -1,6 +1,8 @@
 /* Chunks of a result are read and put together; of a long table only the ends are, for those alone are printed. */
 #include "cli/print/output.h"
 
+#include <langinfo.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -15,6 +17,7 @@
 #define NPY_MAGIC       "\x93NUMPY"
 #define TABLE_ROWS      60
 #define TENSOR_ELEMENTS 1000
+#define PLOT_WIDTH      80 /* where there is no terminal */
 /* For an object that is there, but perhaps on disk. */
 #define GET_TIMEOUT_MS 60000
 
@@ -112,6 +115,65 @@ static const struct gr_format output_markdown = {
     .name = "md", .what = "a Markdown table", .is_text = true, .print_frame = print_markdown};
 static const struct gr_format output_line = {
     .name = "line", .what = "lines of values", .is_text = true, .print_frame = print_lines};
+
+bool
+output_is_utf8(void)
+{
+    locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+    bool utf8 = locale != (locale_t)0 && strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") == 0;
+
+    if (locale != (locale_t)0) {
+        freelocale(locale);
+    }
+    return utf8;
+}
+
+static granary_err
+print_plot(const granary_frame *frame, enum gr_plot kind, struct gr_buf *out)
+{
+    const int width = output_style.width > 0 ? output_style.width : output_terminal_width();
+    const struct gr_plot_style style = {.kind = kind,
+                                        .max_rows = output_style.max_rows,
+                                        .width = width > 0 ? width : PLOT_WIDTH,
+                                        .ascii = !output_is_utf8(),
+                                        .null_value = output_style.null_value};
+
+    return gr_print_plot(frame, &style, out);
+}
+
+static granary_err
+plot_bar(const granary_frame *frame, struct gr_buf *out)
+{
+    return print_plot(frame, GR_PLOT_BAR, out);
+}
+
+static granary_err
+plot_line(const granary_frame *frame, struct gr_buf *out)
+{
+    return print_plot(frame, GR_PLOT_LINE, out);
+}
+
+static granary_err
+plot_hist(const granary_frame *frame, struct gr_buf *out)
+{
+    return print_plot(frame, GR_PLOT_HIST, out);
+}
+
+const struct gr_format *
+output_plot(const char *name)
+{
+    static const struct gr_format plots[] = {
+        {.name = "bar", .what = "a plot", .is_text = true, .print_frame = plot_bar},
+        {.name = "line", .what = "a plot", .is_text = true, .print_frame = plot_line},
+        {.name = "hist", .what = "a plot", .is_text = true, .print_frame = plot_hist}};
+
+    for (size_t i = 0; i < sizeof plots / sizeof plots[0]; i++) {
+        if (strcmp(plots[i].name, name) == 0) {
+            return &plots[i];
+        }
+    }
+    return NULL;
+}
 
 const struct gr_format *
 output_mode(const char *name)

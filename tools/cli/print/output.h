@@ -28,6 +28,11 @@ const struct gr_format *output_mode(const char *name);
 /* The format of --mode, which may be NULL: then it stays. Errors: EINVAL it is none of these */
 granary_err output_take_mode(const char *mode, const struct gr_format **format);
 #define OUTPUT_MODE_HELP "print rows in this form: box, markdown, csv, json, ndjson, line, table"
+/* The format of --plot. NULL: it is none of OUTPUT_PLOTS */
+#define OUTPUT_PLOTS "bar|line|hist"
+const struct gr_format *output_plot(const char *name);
+/* Whether characters beyond ASCII are shown, as the locale of the environment says. */
+bool output_is_utf8(void);
 /* Columns of the terminal that stdout is; 0: it is none, or does not tell. */
 int output_terminal_width(void);
 

@@ -130,10 +130,16 @@ run_check(struct cli *cli)
     if (run->mode != NULL && (run->stdout_format != NULL || run->csv || run->schema || cli->json)) {
         return gr_fail(GRANARY_EINVAL, "--mode, --format, --csv, --json and --schema: name one of them");
     }
+    if (run->plot != NULL &&
+        (run->mode != NULL || run->stdout_format != NULL || run->csv || run->schema || cli->json)) {
+        return gr_fail(GRANARY_EINVAL, "--plot, --mode, --format, --csv, --json and --schema: name one of them");
+    }
     output_style.max_rows = run->max_rows >= 0 ? run->max_rows : output_style.max_rows;
     output_style.null_value = run->null_text != NULL ? run->null_text : output_style.null_value;
     run->format = run->schema ? &output_schema : cli->json ? &output_json : run->csv ? &gr_format_csv : &output_table;
-    if (run->mode != NULL) {
+    if (run->plot != NULL) {
+        run->format = output_plot(run->plot);
+    } else if (run->mode != NULL) {
         run->format = output_mode(run->mode);
     } else if (run->format == &output_table && run->source == &sql_source && isatty(STDOUT_FILENO) != 0) {
         run->format = &output_box;
@@ -165,7 +171,9 @@ static const struct gr_option run_options[] = {
      "print in this format, the ending of a file's name: csv, csv.gz, ndjson, arrow, parquet, ...",
      GR_OPTION_TAKE(take_format)},
     {"mode", 0, "MODE", OUTPUT_MODE_HELP, GR_OPTION_TAKE(take_mode)},
-    {"maxrows", 0, "N", "show so many rows of a box at most; 0: all; default: 40",
+    {"plot", 0, "KIND", "draw the rows: bar, line or hist. The first column has labels, the others numbers",
+     GR_OPTION_CHOICE(struct run, plot, OUTPUT_PLOTS)},
+    {"maxrows", 0, "N", "show so many rows of a box, or bars, at most; 0: all; default: 40",
      GR_OPTION_NUMBER(struct run, max_rows, 0, INT32_MAX)},
     {"nullvalue", 0, "TEXT", "show this for null in a box, in Markdown and in lines",
      GR_OPTION_TEXT(struct run, null_text)},

@@ -26,7 +26,7 @@ def page(path: str, version: str) -> str:
             options += [".TP", ".B " + text(" ".join(option.group(1).split())), text(option.group(2))]
         elif line.strip() and not line.startswith(NOT_OURS):
             prose += [".PP", text(line.strip())]
-    summary = prose[1].rstrip(".") if len(prose) > 1 else name
+    summary = re.split(r"\.(?: |$)", prose[1])[0] if len(prose) > 1 else name
     return (head(name, 8, version, summary[0].lower() + summary[1:].replace("\\-", "-")) + f".SH SYNOPSIS\n.B {text(usage)}\n"
             + ".SH DESCRIPTION\n" + "\n".join(prose) + "\n.SH OPTIONS\n" + "\n".join(options) + "\n"
             + see_also(["granary(1)", "granary-up(1)"]))

@@ -12,12 +12,17 @@ G.h = function (tag, attributes, ...children) {
     else if (value === true) element.setAttribute(name, '');
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
   }
-  for (const child of children.flat()) if (child !== null && child !== undefined) element.append(child);
+  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined) element.append(child);
   return element;
 };
 
+// New content in the place of what an element has. What had the focus has it again, and what was scrolled is where it was.
 G.empty = function (element, ...children) {
-  element.replaceChildren(...children.flat().filter(child => child !== null && child !== undefined));
+  const reached = () => [...element.querySelectorAll('a, button, input, select, summary, [tabindex]')], moved = () => [...element.querySelectorAll('.scroll')];
+  const focus = reached().indexOf(document.activeElement), places = moved().map(box => box.scrollLeft);
+  element.replaceChildren(...children.flat(Infinity).filter(child => child !== null && child !== undefined));
+  if (focus >= 0 && reached()[focus]) reached()[focus].focus({preventScroll: true});
+  moved().forEach((box, i) => { box.scrollLeft = places[i] || 0; });
   return element;
 };
 
@@ -112,25 +117,39 @@ G.on = function (listener) {
 G.off = listener => { G.listeners = G.listeners.filter(other => other !== listener); };
 G.tell = message => G.listeners.slice().forEach(listener => listener(message));
 
-// Ask again and again while a view is open, at once and whenever `when` says so of a message; one question at a time.
+// Ask again and again while a view is open, at once and whenever `when` says so of a message: one question at a time, and
+// with thirty times as much rest, so that a page costs no daemon more than a thirtieth.
 G.poll = function (view, ask, when = () => true) {
   let busy = false, again = false;
   const run = async () => {
-    if (busy) { again = true; return; }
+    if (busy || view.closed) { again = true; return; }
+    const began = performance.now();
     busy = true;
     try {
       await ask();
-      view.fail(null);
+      view.fail(null, ask);
     } catch (error) {
-      view.fail(error.message);
+      view.fail(error.message, ask);
       if (!(error instanceof Refused)) console.error(error);
     }
-    busy = false;
-    if (again) { again = false; setTimeout(run, 500); }
+    setTimeout(() => {
+      busy = false;
+      if (again) { again = false; run(); }
+    }, Math.max(300, 30 * (performance.now() - began)));
   };
   run();
   if (!G.report) view.listeners.push(G.on(message => { if (!document.hidden && when(message)) run(); }));
   return run;
+};
+
+// A part of a view of something that may run: once, and again while it does.
+G.whileRuns = function (view, runs, ask, again = ask) {
+  let first = true;
+  return G.poll(view, async () => {
+    if (!first && !runs()) return;
+    await (first ? ask() : again());
+    first = false;
+  }, G.changed());
 };
 
 // Every n-th message; and when graphs have changed.
@@ -151,7 +170,7 @@ G.theme = function (next) {
     document.documentElement.dataset.theme = stored;
     sessionStorage.setItem('theme', stored);
   }
-  G.tell({repaint: true});
+  document.querySelectorAll('canvas').forEach(canvas => { if (canvas.paint) canvas.paint(); });
 };
 G.isDark = () => (document.documentElement.dataset.theme || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light')) === 'dark';
 
@@ -165,6 +184,8 @@ G.context = function (canvas) {
   const context = canvas.getContext('2d');
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.clearRect(0, 0, width, height);
-  context.font = '12px system-ui, sans-serif';
+  context.font = '12px system-ui, "DejaVu Sans", sans-serif';
+  context.textAlign = 'left';
+  context.lineWidth = 1;
   return {context, width, height};
 };

@@ -28,7 +28,8 @@ G.TimeChart = class {
       return G.h('li', {}, key, one.name, ' ', this.values[i]);
     }));
     this.element = G.h('figure', {}, this.canvas, G.h('figcaption', {}, this.legend));
-    new ResizeObserver(() => this.paint()).observe(this.canvas);
+    this.canvas.paint = () => this.paint();
+    new ResizeObserver(this.canvas.paint).observe(this.canvas);
   }
 
   set(samples) {
@@ -40,7 +41,8 @@ G.TimeChart = class {
     const {series, options, samples} = this;
     if (samples.length === 0 || this.canvas.clientWidth === 0) return;
     const {context, width, height} = G.context(this.canvas);
-    const left = 64, bottom = height - 20, span = options.span || 900e3, end = samples[samples.length - 1].at_ms, begin = end - span;
+    const left = 64, bottom = height - 20, end = samples[samples.length - 1].at_ms;
+    const span = Math.max(60e3, Math.min(900e3, Math.ceil((end - samples[0].at_ms) / 60e3) * 60e3)), begin = end - span;
     const x = at => left + (at - begin) / span * (width - left - 4);
     const seen = samples.filter(sample => sample.at_ms >= begin - 2000);
     const heights = seen.map(sample => Math.max(series.reduce((sum, one) => sum + (one.line ? 0 : one.read(sample)), 0), ...series.map(one => one.line ? one.read(sample) : 0)));
@@ -58,9 +60,9 @@ G.TimeChart = class {
       context.fillText(options.show(tick), left - 8, Math.max(y(tick), 7));
     }
     context.textAlign = 'center';
-    for (let back = 0; back <= span; back += span / 3) {
-      const text = back === 0 ? 'now' : `${Math.round(back / 60e3)} min ago`;
-      context.fillText(text, Math.min(Math.max(x(end - back), left + 30), width - 14), height - 7);
+    for (let i = 0; i <= 3; i++) {
+      const back = span * i / 3, text = i === 0 ? 'now' : back % 60e3 === 0 ? `${back / 60e3} min ago` : `${Math.round(back / 1000)} s ago`;
+      context.fillText(text, Math.min(Math.max(x(end - back), left + 30), width - 16), height - 7);
     }
     // Where samples are missing, or no store's memory could be read, there is a gap.
     const runs = [];
@@ -144,7 +146,7 @@ G.plot = function (canvas, kind, rows, across, up) {
     return;
   }
   const bars = kind === 'bar' || kind === 'histogram';
-  const left = 64, bottom = height - (bars ? 64 : 28);
+  const left = 64, bottom = height - (bars ? 84 : 28);
   const high = Math.max(...points.map(p => p.y), bars ? 0 : -Infinity), low = Math.min(...points.map(p => p.y), bars ? 0 : Infinity);
   const first = Math.min(...points.map(p => p.x)), last = Math.max(...points.map(p => p.x));
   const y = value => bottom - (value - low) / (high - low || 1) * (bottom - 10);
@@ -166,7 +168,7 @@ G.plot = function (canvas, kind, rows, across, up) {
       context.save();
       context.translate(left + (i + 0.5) * step, bottom + 6);
       context.rotate(-0.7);
-      context.fillText(point.label.length > 14 ? `${point.label.slice(0, 13)}…` : point.label, 0, 4);
+      context.fillText(point.label.length > 16 ? `${point.label.slice(0, 15)}…` : point.label, 0, 4);
       context.restore();
     });
   } else {

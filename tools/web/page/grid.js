@@ -59,7 +59,7 @@ G.Grid = class {
     this.box.hidden = count === 0;
     if (this.box.style.height !== `${tall + 2}px`) this.box.style.height = `${tall + 2}px`;
     this.sizer.style.height = `${tall}px`;
-    const inSight = Math.max(1, Math.min(count, Math.ceil((this.box.clientHeight - head) / ROW) + 1));
+    const inSight = Math.min(count, Math.max(1, Math.ceil((this.box.clientHeight - head) / ROW) + 1));
     const span = tall - this.box.clientHeight, top = Math.min(this.box.scrollTop, Math.max(0, span));
     const at = whole === tall ? top / ROW : span > 0 ? top / span * (count - inSight + 1) : 0;
     const first = Math.max(0, Math.min(Math.floor(at), count - inSight));
@@ -86,9 +86,9 @@ G.Grid = class {
 };
 
 // A short table, all of it.
-G.table = function (caption, columns, items, empty = 'Nothing.') {
+G.table = function (caption, columns, items, empty = 'Nothing.', quiet = false) {
   if (items.length === 0) return G.h('p', {class: 'nothing'}, empty);
-  return G.h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption}, G.h('table', {}, G.h('caption', {}, caption),
+  return G.h('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption}, G.h('table', {}, G.h('caption', {class: quiet ? 'quiet' : ''}, caption),
     G.h('thead', {}, G.h('tr', {}, columns.map(column => G.h('th', {scope: 'col', class: column.number ? 'number' : ''}, column.label || column.key)))),
     G.h('tbody', {}, items.map(item => G.h('tr', {}, columns.map((column, c) => {
       const value = item[column.key], text = column.show ? column.show(value, item) : G.cell(column.key, value);

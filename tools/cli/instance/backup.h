@@ -1,0 +1,11 @@
+/* What a backup is beside the files of a snapshot. */
+#ifndef CLI_BACKUP_H
+#define CLI_BACKUP_H
+
+/* It tells when and of what it was made, and is written last: without it a copy is not whole, or not of one moment. */
+#define BACKUP_FILE  "backup.json"
+#define BACKUP_STATE "state" /* a folder with the scheduler's state */
+#define BACKUP_SPILL "spill" /* a folder with spill files */
+#define BACKUP_ROOT  "root"
+
+#endif
