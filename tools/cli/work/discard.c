@@ -83,7 +83,7 @@ say(char *start, char *end)
 
 /* Of what may be called here there is little; the library is not among it, for this thread may be in the midst of it. */
 static void
-on_signal(int signal)
+act(int signal)
 {
     enum phase phase = (enum phase)interrupt.phase;
     char *end = phase == NOTHING ? interrupt.nothing : phase == KEPT ? interrupt.kept : interrupt.unsure;
@@ -103,13 +103,29 @@ on_signal(int signal)
     _exit(128 + (interrupt.pending != 0 ? interrupt.pending : signal));
 }
 
+/* The first one that the prompt's process passes on (shell.c) may be one that the whole group has got: it counts once. */
+static void
+on_signal(int signal, siginfo_t *info, void *context)
+{
+    (void)context;
+    if ((interrupt.begun || interrupt.pending != 0) && info->si_code == SI_QUEUE && info->si_value.sival_int == 1) {
+        return;
+    }
+    act(signal);
+}
+
 /* Who was told to ignore a signal, by nohup or as a shell's background job, goes on doing so. */
 static void
-set_handler(void (*handler)(int signal))
+set_handler(bool ours)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGALRM};
-    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_NODEFER | SA_RESTART};
+    struct sigaction action = {.sa_handler = SIG_DFL};
     struct sigaction before;
+
+    if (ours) {
+        action.sa_sigaction = on_signal;
+        action.sa_flags = SA_NODEFER | SA_RESTART | SA_SIGINFO;
+    }
 
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
@@ -136,7 +152,7 @@ prepare(const struct discard_options *options, const struct discard *discard)
     if (options->unsure != NULL) {
         (void)snprintf(interrupt.unsure, sizeof interrupt.unsure, "%s\n", options->unsure);
     }
-    set_handler(on_signal);
+    set_handler(true);
 }
 
 /* ---- the process beside ---- */
@@ -258,7 +274,7 @@ discard_submitted(const struct discard *discard, const char *key)
     interrupt.phase = RUNS;
     (void)alarm(0);
     if (interrupt.pending != 0) {
-        on_signal(interrupt.pending);
+        act(interrupt.pending);
     }
 }
 
@@ -275,7 +291,7 @@ void
 discard_end(struct discard *discard)
 {
     (void)alarm(0);
-    set_handler(SIG_DFL);
+    set_handler(false);
     gr_fd_close(&interrupt.cleaner_fd);
     if (discard->fd >= 0) {
         tell(discard, MARK_DONE);
