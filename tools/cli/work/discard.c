@@ -52,24 +52,35 @@ static struct {
     char cancelled[GRANARY_KEY_MAX + 150];
 } interrupt = {.fd = -1, .cleaner_fd = -1, .nothing = "nothing was started\n"};
 
+/* Whether the process that cleans up has ended in time; a signal that does not count is none that ends the wait. */
+static bool
+cleaner_ends(void)
+{
+    struct pollfd poller = {.fd = interrupt.cleaner_fd, .events = POLLIN};
+    int ready;
+
+    while ((ready = poll(&poller, 1, PATIENCE_MS)) < 0 && errno == EINTR) {
+    }
+    return ready == 1;
+}
+
 /* Whether whoever cleans up has done so. */
 static bool
 is_cleaned(void)
 {
-    struct pollfd poller = {.fd = interrupt.cleaner_fd, .events = POLLIN};
     int status = 0;
 
     if (interrupt.is_private) {
         (void)kill(interrupt.cleaner, SIGTERM);
-        (void)poll(&poller, 1, PATIENCE_MS);
+        (void)cleaner_ends();
         return true; /* soon, if not now: nothing of it outlives this process */
     }
     if (interrupt.cleaner <= 0 || write(interrupt.fd, MARK_INTERRUPTED, 1) != 1) {
         return false;
     }
     (void)close(interrupt.fd);
-    return poll(&poller, 1, PATIENCE_MS) == 1 && waitpid(interrupt.cleaner, &status, WNOHANG) > 0 &&
-           WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == STATUS_NOT_FOUND);
+    return cleaner_ends() && waitpid(interrupt.cleaner, &status, WNOHANG) > 0 && WIFEXITED(status) &&
+           (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == STATUS_NOT_FOUND);
 }
 
 /* In one piece, for others may write to the same terminal. */
@@ -103,13 +114,26 @@ act(int signal)
     _exit(128 + (interrupt.pending != 0 ? interrupt.pending : signal));
 }
 
-/* The first one that the prompt's process passes on (shell.c) may be one that the whole group has got: it counts once. */
+/*
+ * What the prompt's process passes on (shell.c) with a number may have come to the whole group, and so here, too, before
+ * it or behind it: the two are one.
+ */
 static void
 on_signal(int signal, siginfo_t *info, void *context)
 {
+    static volatile sig_atomic_t direct, passed_on, counted;
+
     (void)context;
-    if ((interrupt.begun || interrupt.pending != 0) && info->si_code == SI_QUEUE && info->si_value.sival_int == 1) {
-        return;
+    if (signal == SIGINT) {
+        if (info->si_code == SI_QUEUE && info->si_pid == getppid() && info->si_value.sival_int > 0) {
+            passed_on = info->si_value.sival_int;
+        } else {
+            direct++;
+        }
+        if (direct <= counted && passed_on <= counted) {
+            return;
+        }
+        counted++;
     }
     act(signal);
 }
