@@ -23,12 +23,8 @@
     document.title = `${title} · granary`;
     G.empty(byId('main'), G.h('h1', {}, title), notice, G.views[known](view));
     for (const link of byId('nav').children) {
-      if (link.dataset.view === known) {
-        link.setAttribute('aria-current', 'page');
-        link.scrollIntoView({block: 'nearest', inline: 'nearest'});
-      } else {
-        link.removeAttribute('aria-current');
-      }
+      if (link.dataset.view === known) link.setAttribute('aria-current', 'page');
+      else link.removeAttribute('aria-current');
     }
   }
 

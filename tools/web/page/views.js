@@ -141,7 +141,7 @@
         busy = false;
       }
     };
-    const grid = new G.Grid(SUBTASKS.map(column => column.key === 'subtask' && !G.report ? {...column, click: row => why(row.subtask)} : column), {caption: 'Subtasks', more: () => more().catch(console.error), empty: 'The graph has no subtasks yet.'});
+    const grid = new G.Grid(SUBTASKS.map(column => column.key === 'subtask' && !G.report ? {...column, click: row => why(row.subtask)} : column), {caption: 'Subtasks', more: () => more().catch(console.error), empty: 'No subtask is known: there are none yet, or those of a large graph that has ended made room for others.'});
     return {element: grid.element, again: () => more(true), first: () => more()};
   }
 
