@@ -23,6 +23,9 @@ full() {
     fail "20 tables of 2 MB fit into 12 MiB: $(granary status)"
 }
 full
+head -c 3000000 /dev/urandom >"$work/object"
+expect 5 'the quota of this level is used up; .*; delete what is not needed .*, or give more disk or --memory' \
+    granary put --timeout 1s "$work/object"
 kill -INT $query
 status=0
 wait $query || status=$?
