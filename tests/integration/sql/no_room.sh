@@ -5,6 +5,8 @@
 
 granary up --executors 1 --memory 8M --spill-dir "$work/spill=4M" >/dev/null
 remember_prefix
+head -c 3000000 /dev/urandom >"$work/object"
+object=$(granary put "$work/object")
 
 # rows N: a query whose result has 2 MB, which nothing makes smaller
 rows() { echo "SELECT hash(i + $1) a, hash(i + $1 + 7) b FROM range(125000) t(i)"; }
@@ -23,7 +25,6 @@ full() {
     fail "20 tables of 2 MB fit into 12 MiB: $(granary status)"
 }
 full
-head -c 3000000 /dev/urandom >"$work/object"
 expect 5 'the quota of this level is used up; .*; delete what is not needed .*, or give more disk or --memory' \
     granary put --timeout 1s "$work/object"
 kill -INT $query
@@ -32,10 +33,10 @@ wait $query || status=$?
 [ $status = 130 ] || fail "it was interrupted: $status"
 grep -qx 'granary: sql: interrupted: its graph is cancelled, and nothing of it is kept' "$work/err" || fail "sql: $(cat "$work/err")"
 
-# Whoever forgets a table lets it go on.
+# Whoever deletes an object lets it go on.
 granary sql "$(rows 99)" >"$work/out" 2>&1 & query=$!
 until waits; do kill -0 $query || fail "there was room: $(cat "$work/out")"; done
-granary forget k1 k2 k3
+granary rm "$object"
 wait $query || fail "there is room: $(cat "$work/out")"
 granary down >/dev/null
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
