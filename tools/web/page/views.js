@@ -141,7 +141,7 @@
         busy = false;
       }
     };
-    const grid = new G.Grid(SUBTASKS.map(column => column.key === 'subtask' && !G.report ? {...column, click: row => why(row.subtask)} : column), {caption: 'Subtasks', more: () => more().catch(console.error), empty: 'The graph has no subtasks yet.'});
+    const grid = new G.Grid(SUBTASKS.map(column => column.key === 'subtask' && !G.report ? {...column, click: row => why(row.subtask)} : column), {caption: 'Subtasks', more: () => more().catch(console.error), empty: 'No subtask is known: there are none yet, or those of a large graph that has ended made room for others.'});
     return {element: grid.element, again: () => more(true), first: () => more()};
   }
 
@@ -161,7 +161,7 @@
       const [row] = await G.rows('graphs', {key});
       known = row;
       G.empty(head, h('p', {}, h('span', {class: 'chip', 'data-mark': row.state}, row.state), ' ', progress(row.progress), ` ${G.number(row.done)} of ${G.number(row.subtasks)} subtasks, ${row.running} running, ${row.ready} ready, ${row.failed} failed, ${row.retries} retries. Session ${row.session}, submitted ${G.time(row.submitted_ms)}`,
-        row.ended_ms > 0 ? `, took ${G.duration((row.ended_ms - row.submitted_ms) * 1e6)}.` : '.'), row.message ? h('p', {class: 'notice'}, row.error ? `${row.error}: ` : '', row.message) : null);
+        row.ended_ms > 0 ? `, took ${row.ended_ms > row.submitted_ms ? G.duration((row.ended_ms - row.submitted_ms) * 1e6) : 'less than 1 ms'}.` : '.'), row.message ? h('p', {class: 'notice'}, row.error ? `${row.error}: ` : '', row.message) : null);
     }, G.changed());
     G.whileRuns(view, ran, rows.first, rows.again);
     G.whileRuns(view, ran, async () => { await pull(); stream.fit(); });
