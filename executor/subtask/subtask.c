@@ -23,6 +23,7 @@
 #include "graph/chunk/ops.h"
 #include "graph/params.h"
 #include "kernel/core/scratch.h"
+#include "object/object.h"
 
 /* ---- operators ---- */
 
@@ -44,11 +45,17 @@ keep_now(struct gr_kernel_call *call, size_t i)
 }
 
 static bool
-is_stopped(const struct gr_kernel_call *call)
+is_given_up(const void *context)
 {
-    const struct run *run = call->stopping;
+    const struct run *run = context;
 
     return page_cancelled(&run->host->page, run->subtask->number);
+}
+
+static bool
+is_stopped(const struct gr_kernel_call *call)
+{
+    return is_given_up(call->stopping);
 }
 
 static granary_err
@@ -369,9 +376,11 @@ subtask_run(struct host *host, granary_client *client, const Granary__Subtask *s
                       .maker = placed_maker(subtask),
                       .start_ns = gr_now_ns()};
     const Granary__ChunkOp *op = subtask->n_ops > 0 ? subtask->ops[0] : NULL;
+    const struct gr_given_up given_up = {is_given_up, &run};
     const int64_t start = run.start_ns;
     granary_err err;
 
+    gr_client_set_given_up(&given_up);
     page_begin(&host->page, subtask->number, subtask->attempt, start);
     FAULT_STEP(subtask_begin);
     run.done = answer_create(subtask, GRANARY_OK, "");
@@ -403,6 +412,7 @@ answered:
 
 end:
     run_fini(&run);
+    gr_client_set_given_up(NULL);
     FAULT_STEP(subtask_end);
     page_end(&host->page);
     if (err != GRANARY_OK) {

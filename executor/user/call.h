@@ -12,7 +12,7 @@
 #include "kernel/kernel.h"
 
 /* How long a result waits for room in a full store before the subtask fails, to be tried again. */
-#define ROOM_MS 60000
+#define ROOM_MS 30000
 
 /* An input: a leased object, or a value of the same subtask that never became one. */
 struct operand {

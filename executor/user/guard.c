@@ -5,6 +5,7 @@
 #include "executor/user/guard.h"
 
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
@@ -20,6 +21,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <sysexits.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -29,6 +31,9 @@
 /* Signals a library may have a word to say about; the real-time ones are left to it. */
 #define SIGNALS 32
 #define LIMITS  8
+/* Of a stack so many are told, which is less than errors quote of the end of its output; and those of the handler. */
+#define FRAMES_MOST 8
+#define FRAMES_OURS 8
 
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
@@ -71,11 +76,43 @@ say_number(uint64_t number, unsigned base)
     say(digits + at);
 }
 
+/* Where it happened, of what the kernel hands to a handler; NULL: not known of this machine. */
+static void *
+place_of(const void *context)
+{
+#ifdef __x86_64__
+    return (void *)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (void *)((const ucontext_t *)context)->uc_mcontext.pc;
+#else
+    (void)context;
+    return NULL;
+#endif
+}
+
+/* How it came there, behind the line that tells what happened: a stack that is damaged ends the process here. */
+static void
+say_stack(const void *context)
+{
+    void *frames[FRAMES_MOST + FRAMES_OURS];
+    int count = backtrace(frames, FRAMES_MOST + FRAMES_OURS);
+    const void *place = place_of(context);
+    int first = 0;
+
+    while (first < count && frames[first] != place) { /* the handler's own */
+        first++;
+    }
+    first = first == count ? 0 : first;
+    if (count > first) {
+        say("granary: the stack, innermost first:\n");
+        backtrace_symbols_fd(frames + first, count - first > FRAMES_MOST ? FRAMES_MOST : count - first, STDERR_FILENO);
+    }
+}
+
 /* Only what is safe in a signal handler. The signal's default follows: the handler was for once. */
 static void
 crashed(int signal, siginfo_t *info, void *context)
 {
-    (void)context;
     if (own.what == NULL || getpid() != own.pid) {
         return;
     }
@@ -101,6 +138,7 @@ crashed(int signal, siginfo_t *info, void *context)
         say_number((uint64_t)(uintptr_t)info->si_addr, 16);
     }
     say("\n");
+    say_stack(context);
 }
 
 /* exit() would look as if the executor had left in order. */
@@ -121,8 +159,10 @@ granary_err
 guard_create(struct guard *guard)
 {
     stack_t stack = {0};
+    void *frame;
 
     *guard = (struct guard){.directory = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)};
+    (void)backtrace(&frame, 1); /* its first call loads a library, which a handler must not */
     own.pid = getpid();
     own.umask = umask(077);
     (void)umask(own.umask);

@@ -30,28 +30,28 @@ extern "C" {
 #define GRANARY_VERSION       "0.1.0"
 
 typedef enum granary_err {
-    GRANARY_OK = 0,
-    GRANARY_EFAILED = -1,
-    GRANARY_EINVAL = -2,
-    GRANARY_EUNREACHABLE = -3,
-    GRANARY_ENOENT = -4,
-    GRANARY_EFULL = -5,
-    GRANARY_ETIMEDOUT = -6,
-    GRANARY_EPERM = -7,
-    GRANARY_ECORRUPT = -8,
-    GRANARY_EEXIST = -9,
-    GRANARY_EPROTO = -10,
-    GRANARY_EVERSION = -11,
-    GRANARY_ENOMEM = -12,
-    GRANARY_EIO = -13,
-    GRANARY_EUNSUPPORTED = -14,
-    GRANARY_ECANCELLED = -15,
-    GRANARY_EBUSY = -16,
-    GRANARY_EFORKED = -17,
-    GRANARY_ETYPE = -18,
-    GRANARY_ESTATE = -19,
-    GRANARY_ELOST = -20,
-    GRANARY_ESEALED = -21,
+    GRANARY_OK = 0,             /* success */
+    GRANARY_EFAILED = -1,       /* the work failed: the message has its words; `granary tasks KEY` has the subtask */
+    GRANARY_EINVAL = -2,        /* an argument, or a statement, makes no sense: the message quotes it */
+    GRANARY_EUNREACHABLE = -3,  /* no instance there, or a daemon that is gone or does not answer: `granary status` */
+    GRANARY_ENOENT = -4,        /* no object, name, session, table, file or graph of that name */
+    GRANARY_EFULL = -5,         /* memory, disk, a quota or a table is full: the message says who holds what */
+    GRANARY_ETIMEDOUT = -6,     /* not in the time that was given; what was asked for may still happen */
+    GRANARY_EPERM = -7,         /* not permitted: of another user, read-only, or given up by --confine */
+    GRANARY_ECORRUPT = -8,      /* bytes that fail their checksum, or are none of what they should be: `granary fsck` */
+    GRANARY_EEXIST = -9,        /* the id or name is taken */
+    GRANARY_EPROTO = -10,       /* the other side broke the protocol: a defect of it, or no granary at all */
+    GRANARY_EVERSION = -11,     /* the other side, or a file, is of another version: the message names both */
+    GRANARY_ENOMEM = -12,       /* this process has no memory or address space left */
+    GRANARY_EIO = -13,          /* a read or write failed: the message has the file and the system's words */
+    GRANARY_EUNSUPPORTED = -14, /* this release, instance or kind of thing cannot do that */
+    GRANARY_ECANCELLED = -15,   /* somebody stopped it: the graph, or the wait */
+    GRANARY_EBUSY = -16,        /* somebody uses it now: the message says who; try again later */
+    GRANARY_EFORKED = -17,      /* the handle is the parent process's: open one after fork() */
+    GRANARY_ETYPE = -18,        /* of another kind or dtype than was asked for */
+    GRANARY_ESTATE = -19,  /* not now: before or after what comes first, such as a buffer that was sealed already */
+    GRANARY_ELOST = -20,   /* gone for good with the process that held it: make it again */
+    GRANARY_ESEALED = -21, /* sealed: it is read, and does not change any more */
 } granary_err;
 
 /* "ENOENT" for GRANARY_ENOENT; "E?" for a value that is none. Static storage. */

@@ -6,7 +6,7 @@
  *   <runtime>/store.sock    the store's unix socket
  *   <runtime>/sched.sock    the scheduler's ZeroMQ endpoint for clients (ipc://)
  *   <runtime>/pool.sock     ... and for executors
- *   <runtime>/web.sock      the page's, unless it has a port; <runtime>/web.url where it is, with its token
+ *   <runtime>/web.sock      the page's, unless it has a port; <runtime>/web.url where it is, with its token; web.html leads there
  *   <runtime>/instance.json what `granary status` tells of it
  *   <runtime>/log/          supervisor.log, store.log, sched.log, pool.log, web.log
  *   <runtime>/schedulers/   a file for each scheduler, active or waiting (base/roster.h)

@@ -156,6 +156,8 @@ client_is_strict(const granary_client *client)
 
 /* Tell whom it may concern that this thread waits for an object; NULL: no longer. See gr_client_set_in_call(). */
 void client_waits(const granary_id *id);
+/* Whether what the thread is at is given up: gr_client_set_given_up(). */
+bool client_is_given_up(void);
 
 /*
  * waits.c: say in the lease page what this thread is about to wait for; id may be NULL. False: another thread of this

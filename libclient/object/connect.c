@@ -81,6 +81,20 @@ client_waits(const granary_id *id)
     }
 }
 
+static _Thread_local const struct gr_given_up *client_given_up;
+
+void
+gr_client_set_given_up(const struct gr_given_up *given_up)
+{
+    client_given_up = given_up;
+}
+
+bool
+client_is_given_up(void)
+{
+    return client_given_up != NULL && client_given_up->is_so(client_given_up->context);
+}
+
 static void
 client_destroy(granary_client *client)
 {

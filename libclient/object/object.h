@@ -62,6 +62,17 @@ struct gr_in_call {
 void gr_client_set_in_call(const struct gr_in_call *in_call);
 const struct gr_in_call *gr_client_in_call(void);
 
+/*
+ * Whether what the calling thread is at is to be given up: asked in each slice of a wait for room, which ends then as if
+ * its time were over.
+ */
+struct gr_given_up {
+    bool (*is_so)(const void *context);
+    const void *context;
+};
+/* Borrowed until it is set to NULL. */
+void gr_client_set_given_up(const struct gr_given_up *given_up);
+
 /* Rooms that hang something on a client. The first one goes last. */
 enum gr_client_room { GR_CLIENT_ROOM_MUTABLE, GR_CLIENT_ROOM_CLIENT, GR_CLIENT_ROOMS };
 

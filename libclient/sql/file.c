@@ -104,7 +104,10 @@ sql_file_option(const struct sql_file *file, const char *name)
 {
     const struct sql_option *option = option_named(file, name);
 
-    return option != NULL && option->count == 1 ? option->texts[0] : NULL;
+    if (option != NULL) {
+        return option->count == 1 ? option->texts[0] : NULL;
+    }
+    return file != NULL ? sql_file_flagged(file, name) : NULL;
 }
 
 static const struct gr_param_info *

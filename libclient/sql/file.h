@@ -25,7 +25,10 @@ granary_node sql_file_node(struct sql_statement *q, const char *verb, const stru
 /* An option that another engine has: a parameter's value, or nothing that changes the rows. false: it is none */
 bool sql_file_other(struct sql_statement *q, granary_node node, enum gr_tile_op op, const struct sql_option *option);
 
-/* What an option is set to, under its own name: one text. NULL: it is not given. */
+/* The value of a parameter that such a flag of another engine gives; NULL: none does. */
+const char *sql_file_flagged(const struct sql_file *file, const char *param);
+
+/* What a parameter is set to, by an option of its own name or of another engine's: one text. NULL: it is not given. */
 const char *sql_file_option(const struct sql_file *file, const char *name);
 
 /* Whether text in columns has a header, and how its fields are written, for a sketch of it. */

@@ -77,6 +77,22 @@ is_flag(const struct sql_option *option, bool *ret_flag)
     return false;
 }
 
+const char *
+sql_file_flagged(const struct sql_file *file, const char *param)
+{
+    bool flag = false;
+
+    for (size_t i = 0; i < file->count; i++) {
+        for (size_t f = 0; f < sizeof flags / sizeof flags[0]; f++) {
+            if (strcmp(flags[f].param, param) == 0 && strcasecmp(flags[f].flag, file->options[i].name) == 0 &&
+                is_flag(&file->options[i], &flag)) {
+                return flags[f].values[flag];
+            }
+        }
+    }
+    return NULL;
+}
+
 bool
 sql_file_other(struct sql_statement *q, granary_node node, enum gr_tile_op op, const struct sql_option *option)
 {

@@ -87,12 +87,32 @@ find_named(const struct sql_block *block, const char *table, const char *name, b
     return found;
 }
 
+/* A part of a structure is a column with dots in its name: s.a, t.s.a, s.b.c. */
+static const struct sql_column *
+find_part(const struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous)
+{
+    char *path = sql_printf(block->q, "%s.%s", table, name);
+    const struct sql_column *found = path == NULL ? NULL : find_named(block, NULL, path, false, ret_ambiguous);
+
+    for (size_t i = 0; path != NULL && i < strlen(table) && found == NULL && !*ret_ambiguous; i++) {
+        if (path[i] == '.') {
+            path[i] = '\0';
+            found = find_named(block, path, path + i + 1, false, ret_ambiguous);
+            path[i] = '.';
+        }
+    }
+    return found;
+}
+
 const struct sql_column *
 sql_find_column(const struct sql_block *block, const char *table, const char *name, bool *ret_ambiguous)
 {
     const struct sql_column *found = find_named(block, table, name, false, ret_ambiguous);
 
-    return found != NULL || *ret_ambiguous ? found : find_named(block, table, name, true, ret_ambiguous);
+    if (found == NULL && !*ret_ambiguous) {
+        found = find_named(block, table, name, true, ret_ambiguous);
+    }
+    return found == NULL && !*ret_ambiguous && table != NULL ? find_part(block, table, name, ret_ambiguous) : found;
 }
 
 static bool

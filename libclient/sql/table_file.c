@@ -318,7 +318,7 @@ take_folders(struct sql_statement *q, granary_node node, const struct sql_from *
     char *name = (char *)(uintptr_t)from->name;
     int op = gr_op_find(sql_printf(q, "read_%s", format->name));
     struct gr_hive hive = {.count = 0};
-    bool said = sql_file_option(from->file, "hive") != NULL || sql_file_option(from->file, "hive_partitioning") != NULL;
+    bool said = sql_file_option(from->file, "hive") != NULL;
 
     if (said || strchr(name, '=') == NULL || (from->file != NULL && from->file->is_copied) || op < 0 ||
         gr_param_find((enum gr_tile_op)op, "hive") == NULL || gr_path_is_many(NULL, name)) {

@@ -575,7 +575,7 @@ add_within(struct windowing *w, struct sql_expr *const *keys)
     static const char *const counting[] = {"rank", "percent_rank", "cume_dist"};
     const struct sql_expr *expr = w->expr;
     struct sql_statement *q = w->block->q;
-    struct sql_within within = {NULL};
+    struct sql_within within = {0};
     struct sql_window_spec ranked;
     struct sql_window_spec placed;
     int64_t n = 1;

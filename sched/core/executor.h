@@ -51,6 +51,8 @@ struct executor {
     uint64_t failures;
     uint32_t warm[WARM_KINDS]; /* kinds of user code it was given last: a ring */
     uint32_t warm_next;
+    uint32_t full;   /* subtasks in a row that found no room for what they made, while none of anybody's succeeded, */
+    int64_t full_ns; /* ... since then */
     bool pull;       /* embedded in another program: gets what it asks for */
     bool draining;   /* gets nothing more, and is told to leave when it has nothing left */
     bool replace;    /* ... and another process is to take its place */

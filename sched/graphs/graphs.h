@@ -96,7 +96,10 @@ void child_ended(struct manager *manager, struct task_graph *child);
 void run_elsewhere(struct manager *manager, struct task_graph *graph, uint32_t number, const char *what,
                    granary_err err, const char *message);
 /* There was no room for what it makes: later, but not for ever. */
-void no_room(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done);
+void no_room(struct manager *manager, struct task_graph *graph, uint32_t number, struct executor *executor,
+             const Granary__Done *done);
+/* Room may have been made: what waited for it in vain so far does not count. */
+void rooms_begin_anew(struct manager *manager);
 /* Its inputs are gone: when they are made again. */
 void inputs_lost(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done);
 /* It failed by itself, or was given up: again when it has retries left, else for good. */

@@ -12,8 +12,10 @@
 #include "sched/graphs/graphs.h"
 #include "sched/graphs/recall.h"
 
-#define DEATHS_MAX 3 /* executors that may die running a subtask, or a function in subtasks that differ */
-#define ROOMS_MAX  5 /* times there may be no room for what it makes */
+#define DEATHS_MAX 3           /* executors that may die running a subtask, or a function in subtasks that differ */
+#define ROOMS_MAX  11          /* times there may be no room for what it makes */
+#define FULL_MAX   2           /* times in a row that an executor may wait for room that nobody is about to make, ... */
+#define FULL_NS    25000000000 /* ... from the end of the first wait to that of the last */
 
 /* What is counted of it is for the next scheduler to know, too. */
 static void
@@ -25,14 +27,51 @@ note_try(struct manager *manager, struct task_graph *graph, uint32_t number)
     }
 }
 
+/* Whether anybody is at work whose end may make room: not who waits for room as well, nor who stands behind it. */
+static bool
+others_work(const struct manager *manager, const struct executor *executor)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < manager->executors.count && !any; i++) {
+        const struct executor *other = &manager->executors.items[i];
+
+        any = other != executor && other->full == 0 && reservations_in_flight(manager->reservations, other->number) > 0;
+    }
+    return any;
+}
+
+/* Whether waiting longer would not help. Who did not wait says nothing: what stands behind it may make room. */
+static bool
+is_full(const struct manager *manager, const struct executor *executor)
+{
+    return executor->full >= FULL_MAX && manager->now_ns - executor->full_ns >= FULL_NS &&
+           !others_work(manager, executor);
+}
+
 void
-no_room(struct manager *manager, struct task_graph *graph, uint32_t number, const Granary__Done *done)
+rooms_begin_anew(struct manager *manager)
+{
+    for (size_t i = 0; i < manager->executors.count; i++) {
+        manager->executors.items[i].full = 0;
+    }
+}
+
+void
+no_room(struct manager *manager, struct task_graph *graph, uint32_t number, struct executor *executor,
+        const Granary__Done *done)
 {
     struct subtask *subtask = execution_graph_subtask(graph->execution, number);
 
-    /* Each try waited for room. Twice with nothing else at work is enough: only others' leases and pins are left. */
+    /* A message's subtasks wait one after the other, so the row is the executor's. */
+    executor->full_ns = executor->full == 0 ? manager->now_ns : executor->full_ns;
+    executor->full++;
+    /* Twice with nothing else at work is enough: only others' leases and pins are left. */
     subtask->rooms += reservations_granted(manager->reservations) == 0 ? (ROOMS_MAX + 1) / 2 : 1;
-    if (subtask->rooms > ROOMS_MAX) {
+    if (subtask->rooms > ROOMS_MAX || is_full(manager, executor)) {
+        if (!graph->failing.keep_going) { /* what it leaves is room for others */
+            rooms_begin_anew(manager);
+        }
         fail_graph(manager, graph, number, done->node, GRANARY_EFULL, done->message);
         return;
     }

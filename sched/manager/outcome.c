@@ -72,6 +72,9 @@ subtask_ended(struct manager *manager, struct task_graph *graph, uint32_t number
     record_done(manager, graph, number, executor, done, err);
     receipt_note(graph, false);
     info_changed(manager, INFO_WORK);
+    if (err == GRANARY_OK) {
+        rooms_begin_anew(manager);
+    }
     if (err == GRANARY_OK && done->go_on != NULL) {
         if (graph->state == GRANARY_GRAPH_RUNNING && !graph->recall.again) {
             subtask_goes_on(manager, graph, number, done);
@@ -100,7 +103,7 @@ subtask_ended(struct manager *manager, struct task_graph *graph, uint32_t number
     }
     switch (err) {
     case GRANARY_EFULL:
-        no_room(manager, graph, number, done);
+        no_room(manager, graph, number, executor, done);
         break;
     case GRANARY_ENOENT:
         if (done->n_lost > 0) {

@@ -10,6 +10,7 @@
 #include "base/text/size.h"
 #include "granary/hold.h"
 #include "store/flow/reclaim.h"
+#include "store/segment/depot.h"
 #include "store/segment/memory.h"
 #include "store/segment/segment.h"
 
@@ -177,6 +178,10 @@ holders_describe(const struct store *store, uid_t reader, char *text, size_t siz
                 gr_size_format(bytes[GR_ACCOUNT_SEALED], text_of[2]), gr_size_format(store->account.pinned, text_of[3]),
                 gr_size_format(blocked, text_of[4]), gr_size_format(bytes[GR_ACCOUNT_RETIRING], text_of[5]),
                 gr_size_format(bytes[GR_ACCOUNT_WRITING] + bytes[GR_ACCOUNT_RESERVED], text_of[6]));
+    if (store->depots->error[0] != '\0') {
+        gr_buf_addf(&buf, "; delete what is not needed (`granary forget NAME`, `granary rm ID`), or give more disk or "
+                          "--memory");
+    }
     describe_writers(store, &buf);
     describe_pins(store, reader, &buf);
     describe_readers(store, &buf);

@@ -25,6 +25,7 @@ LINES = [
     ('bench mix --cl', ['bench', 'mix', '--clients=']),
     ('get name:bi', ['get', 'name:bind it']),
     ('get name:pl', ['get', 'name:plain']),
+    ('get name:dol', ['get', 'name:dollar $(touch here) `touch here` "\'; *']),  # a name is no command
     ('rm {begin}', ['rm', '{id}']),
     ('ls --session=te', ['ls', '--session=team']),
     ('ls --session te', ['ls', '--session', 'team']),
@@ -104,6 +105,7 @@ def main():
         identifier = granary('put', birds)
         granary('name', 'bind it', identifier)
         granary('name', 'plain', identifier)
+        granary('name', 'dollar $(touch here) `touch here` "\'; *', identifier)
         granary('session', 'create', 'team')
         granary('name', '--session', 'team', 'theirs', granary('put', '--session', 'team', birds))
         granary('counter', 'rows', 'add', '1')
@@ -134,7 +136,7 @@ def main():
         hung = granary('help', '--complete', 'get', 'name:')
         os.kill(store, signal.SIGCONT)
         # The store's names are read without it, so they may be told; what a scheduler knows is not asked here.
-        if hung not in ('', 'name:bind it\nname:board\nname:jobs\nname:plain\nname:readings'):
+        if hung not in ('', 'name:bind it\nname:board\nname:dollar $(touch here) `touch here` "\'; *\nname:jobs\nname:plain\nname:readings'):
             failed += 1
             print(f'with a store that hangs: {hung!r}')
     finally:

@@ -17,6 +17,17 @@ done
 for daemon in store sched executor; do
     grep -q '^\.B .*--instance=' <(sed 's/\\-/-/g' "$pages/man8/granary-$daemon.8") || fail "granary-$daemon(8) lacks --instance"
 done
+# What cannot be done is told.
+refused() { # STATUS PATTERN WORD...
+    local want=$1 pattern=$2 status=0
+    shift 2
+    "$GRANARY_BIN/granary" help "$@" >/dev/null 2>"$pages.refused" || status=$?
+    [ "$status" = "$want" ] && grep -q -- "$pattern" "$pages.refused" || fail "help $*: status $status: $(cat "$pages.refused")"
+    rm "$pages.refused"
+}
+refused 1 '/nowhere/granary.1: No such file' --man /nowhere
+refused 2 'no such command: `granary help` lists them' --man nothing
+refused 2 'bash or zsh' --completion fish
 # What refers to a page has it.
 cd "$pages"
 while IFS=: read -r file page; do

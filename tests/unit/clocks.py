@@ -32,6 +32,7 @@ READERS = {
     'tools/cli/print/show.c': 'how long ago something was',
     'tools/cli/look/waits.c': 'how long somebody has waited',
     'tools/cli/instance/supervise.c': 'when the instance was started',
+    'tools/cli/instance/backup.c': 'when a backup was made',
 }
 ROOMS = ('libclient', 'store', 'sched', 'executor', 'tools/cli')
 WALL = re.compile(r'CLOCK_REALTIME|gr_wall_ms\(|gettimeofday\(|[^\w]time\((NULL|&)')

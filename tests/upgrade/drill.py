@@ -25,7 +25,7 @@ ROWS = 20000
 def build_later(source, build):
     """A release to come: one number more of each. Returns the folder of its programs."""
     tree = build / 'later' / 'source'
-    shutil.rmtree(tree, ignore_errors=True)
+    shutil.rmtree(build / 'later', ignore_errors=True)
     for name in subprocess.run(['git', 'ls-files', '-z'], cwd=source, capture_output=True, check=True, text=True).stdout.split('\0'):
         if name and (source / name).is_file():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)

@@ -84,6 +84,8 @@ metrics_add_page(struct gr_buf *out)
         "- An instance that is not there is told as down, with exit status 0.\n"
         "- Counters of the store are a session's: they begin with it and go with it. `sum(rate(...))` adds sessions "
         "up.\n"
+        "- Clients time what they do themselves, and write it into shared memory. One that lies spoils the histograms, "
+        "and nothing else.\n"
         "- `--format prometheus` prints Prometheus' older text format. `promtool check metrics` reads that one "
         "alone.\n\n"
         "Without granary-web, a file for the textfile collector of Prometheus' node exporter does it:\n\n"

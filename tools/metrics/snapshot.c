@@ -243,22 +243,18 @@ take_executors(const struct gr_instance *instance, struct metrics_snapshot *snap
     snapshot->of[METRICS_OF_executor].count = *err == GRANARY_OK ? count : 0;
 }
 
-static void
+/* The active one's process, and its page. That of one before it is told as long as no other one is active. */
+static struct metrics_process
 take_scheduler(const struct gr_instance *instance, struct metrics_snapshot *snapshot, granary_err *err)
 {
     struct metrics_sched *row = ROWS_MAKE(snapshot, sched, 1, err);
-
-    if (row != NULL && gr_sched_page_read(instance->runtime, &row->page) != GRANARY_OK) {
-        snapshot->of[METRICS_OF_sched].count = 0;
-    }
-}
-
-static struct metrics_process
-scheduler_of(const struct gr_instance *instance)
-{
     struct gr_roster_entry entry;
     bool active = gr_roster_read(instance, &entry, 1) > 0 && entry.active;
 
+    if (row != NULL &&
+        (gr_sched_page_read(instance->runtime, &row->page) != GRANARY_OK || (active && row->page.pid != entry.pid))) {
+        snapshot->of[METRICS_OF_sched].count = 0;
+    }
     return metrics_process_read("sched", active ? (pid_t)entry.pid : 0, active ? entry.start_time : 0);
 }
 
@@ -278,9 +274,8 @@ metrics_take(const char *name, struct metrics_snapshot *ret_snapshot)
     if (err == GRANARY_OK) {
         ROWS_MAKE(&snapshot, build, 1, &err);
         processes[STORE] = metrics_process_read("store", 0, 0);
-        processes[SCHED] = scheduler_of(&instance);
+        processes[SCHED] = take_scheduler(&instance, &snapshot, &err);
         processes[EXECUTOR] = metrics_process_read("executor", 0, 0);
-        take_scheduler(&instance, &snapshot, &err);
         take_executors(&instance, &snapshot, &processes[EXECUTOR], &err);
     }
     if (err == GRANARY_OK && inspector != NULL) {

@@ -147,7 +147,9 @@ add_latency(struct gr_buf *out, const char *name, const struct gr_latency *laten
     uint64_t count = 0;
 
     for (unsigned bucket = 0; bucket < GR_LATENCY_BUCKETS; bucket++) {
-        count += latency->buckets[bucket];
+        const uint64_t more = latency->buckets[bucket]; /* of clients, who may write what they like */
+
+        count = count + more < count ? UINT64_MAX : count + more;
         if (bucket + 1 < GR_LATENCY_BUCKETS) {
             gr_buf_addf(out, "%s_bucket{le=\"%.15g\"} %" PRIu64 "\n", name, (double)gr_latency_bound(bucket) / 1e9,
                         count);

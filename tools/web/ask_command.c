@@ -262,7 +262,7 @@ struct answer
 ask_command(const struct gr_instance *instance, const char *program, const struct question *question,
             int64_t deadline_ns)
 {
-    struct command_line line;
+    struct command_line line = {.argv = {NULL}};
     struct run run = {.out_fd = -1, .err_fd = -1};
     struct answer answer;
     granary_err err;

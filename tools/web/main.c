@@ -53,52 +53,57 @@ static const struct gr_option options[] = {
      GR_OPTION_FLAG(struct arguments, die_with_parent)},
     {0}};
 
-/* Where `granary status` finds the address: in the instance's directory, for its user alone. "": nowhere. */
+/* A file in the instance's directory, for its user alone. ret_path: "" when there is none. */
 static void
-write_url(const struct gr_instance *instance, const char *url, char path[PATH_MAX])
+write_file(const struct gr_instance *instance, const char *name, const char *text, char ret_path[PATH_MAX])
 {
     int fd;
 
-    (void)snprintf(path, PATH_MAX, "%s/web.url", instance->runtime);
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0 || gr_write_all(fd, url, strlen(url)) != GRANARY_OK) {
-        path[0] = '\0';
+    (void)snprintf(ret_path, PATH_MAX, "%s/%s", instance->runtime, name);
+    fd = open(ret_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || gr_write_all(fd, text, strlen(text)) != GRANARY_OK) {
+        ret_path[0] = '\0';
     }
     gr_fd_close(&fd);
 }
 
+/* Of a file that leads to the page: every user of the machine can read the arguments of a browser, and so a token there. */
 static void
-open_browser(const char *url)
+open_browser(const struct gr_instance *instance, const char *url, char ret_path[PATH_MAX])
 {
-    char *argv[] = {(char *)(uintptr_t) "xdg-open", (char *)(uintptr_t)url, NULL};
+    char text[SERVER_URL_MAX + 128];
+    char *argv[] = {(char *)(uintptr_t) "xdg-open", ret_path, NULL};
     pid_t pid;
-    int error = posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
+    int error;
 
+    (void)snprintf(text, sizeof text, "<!doctype html><meta http-equiv=\"refresh\" content=\"0; url=%s\">\n", url);
+    write_file(instance, "web.html", text, ret_path);
+    error = ret_path[0] == '\0' ? ENOENT : posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ);
     if (error != 0) {
-        (void)fprintf(stderr, "granary: web: no browser was opened: %s: %s\n", argv[0], strerror(error));
+        (void)fprintf(stderr, "granary: web: no browser was opened: %s: open the address yourself\n", strerror(error));
     }
 }
 
 static void
 serve(struct arguments *arguments, struct server *server, int stop_fd)
 {
-    char url[SERVER_URL_MAX], path[PATH_MAX];
+    const struct gr_instance *instance = &arguments->options.instance;
+    char url[SERVER_URL_MAX], path[PATH_MAX], opened[PATH_MAX] = "";
 
     server_url(server, url);
-    write_url(&arguments->options.instance, url, path);
+    write_file(instance, "web.url", url, path); /* `granary status` tells it */
     if (arguments->ready_fd < 0) {
-        (void)printf("the page of instance %s is at %s\n", arguments->options.instance.name, url);
+        (void)printf("the page of instance %s is at %s\n", instance->name, url);
         (void)fflush(stdout);
     }
     gr_daemon_say_ready(&arguments->ready_fd);
-    gr_log_info("WEB-SERVES", "instance=%s", arguments->options.instance.name);
+    gr_log_info("WEB-SERVES", "instance=%s", instance->name);
     if (arguments->open) {
-        open_browser(url);
+        open_browser(instance, url, opened);
     }
     server_run(server, stop_fd);
-    if (path[0] != '\0') {
-        (void)unlink(path);
-    }
+    (void)unlink(path);
+    (void)unlink(opened);
 }
 
 static int

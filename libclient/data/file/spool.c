@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -64,6 +65,15 @@ said_name(const char *name)
     return descriptor_of(name) == STDIN_FILENO ? "stdin" : name;
 }
 
+/* A device gives bytes without end, as /dev/zero does, and its copy would fill the disk. /dev/null gives none. */
+static bool
+is_device(int fd)
+{
+    struct stat info;
+
+    return fstat(fd, &info) == 0 && S_ISCHR(info.st_mode) && info.st_rdev != makedev(1, 3);
+}
+
 static granary_err
 source_open(const char *name, int *ret_fd)
 {
@@ -73,9 +83,14 @@ source_open(const char *name, int *ret_fd)
     if (*ret_fd < 0) {
         return gr_fail_errno("%s", said_name(name));
     }
-    return isatty(*ret_fd)
-               ? gr_fail(GRANARY_EINVAL, "%s: is a terminal: name a file, or let a pipe lead here", said_name(name))
-               : GRANARY_OK;
+    if (isatty(*ret_fd)) {
+        return gr_fail(GRANARY_EINVAL, "%s: is a terminal: name a file, or let a pipe lead here", said_name(name));
+    }
+    return is_device(*ret_fd) ? gr_fail(GRANARY_EINVAL,
+                                        "%s: is a device, which may never end: name a file, or let a pipe lead here, "
+                                        "as `head -c 1M %s |` does",
+                                        said_name(name), name)
+                              : GRANARY_OK;
 }
 
 /* A file without a name, on a disk. */

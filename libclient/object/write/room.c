@@ -383,7 +383,7 @@ room_request(granary_client *client, uint64_t footprint, uint64_t want, bool own
 
         request.timeout_ms = left < SLICE_MS ? left : SLICE_MS;
         err = room_ask(client, &request, own, answer, until_ns, ret_room);
-        if (err != GRANARY_EFULL || left <= request.timeout_ms) {
+        if (err != GRANARY_EFULL || left <= request.timeout_ms || client_is_given_up()) {
             break;
         }
         (void)snprintf(full, sizeof full, "%s", granary_error_message());

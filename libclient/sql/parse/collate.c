@@ -1,7 +1,8 @@
 /*
- * COLLATE: a value that is compared by another one, its key: lower(x) for NOCASE, strip_accents(x) for NOACCENT. It is
- * marked, and functions of texts hand the mark on. Where values are compared or sorted, keys take their place. Anything
- * else that meets a marked value is refused, as it might have to compare it.
+ * COLLATE: a value that is compared by another one, its key: lower(x) for NOCASE, strip_accents(x) for NOACCENT,
+ * nfc_normalize(x) for NFC, and collation_key(x, 'de') for a language. It is marked, and functions of texts hand the mark on.
+ * Where values are compared or sorted, keys take their place. Anything else that meets a marked value is refused, as it might
+ * have to compare it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +11,17 @@
 #include "graph/expr.h"
 #include "sql/parse/private.h"
 
-enum { NOCASE = 1, NOACCENT = 2 };
+enum { NOCASE = 1, NOACCENT = 2, NFC = 4, LANGUAGE = 8 };
+
+/* Of all languages in a statement, a bit each. */
+#define LANGUAGES ((uint8_t) ~(LANGUAGE - 1))
 
 static const struct {
     const char *name;
     uint8_t marks;
     const char *function; /* that makes the key */
 } collations[] = {
+    {"nfc", NFC, "nfc_normalize"},
     {"nocase", NOCASE, "lower"},
     {"noaccent", NOACCENT, "strip_accents"},
     {"c", 0, NULL}, /* as texts are compared anyway: by their bytes */
@@ -28,8 +33,9 @@ static const struct {
 enum { COLLATIONS = sizeof collations / sizeof collations[0] };
 
 /* Functions whose texts are compared as their arguments. */
-static const char *const handing[] = {"concat", "concat_ws", "lower",  "upper",   "trim",      "ltrim",    "rtrim",
-                                      "left",   "right",     "repeat", "reverse", "substring", "coalesce", NULL};
+static const char *const handing[] = {"concat", "concat^", "concat_ws", "lower",    "upper",
+                                      "trim",   "ltrim",   "rtrim",     "left",     "right",
+                                      "repeat", "reverse", "substring", "coalesce", NULL};
 
 /* Functions that look for one text in another. */
 static const char *const looking[] = {"contains", "startswith", "endswith", "starts_with", "ends_with",
@@ -40,7 +46,30 @@ static const char *const searching[] = {"list_contains",  "list_has",      "arra
                                         "array_has",      "list_position", "list_indexof",
                                         "array_position", "array_indexof", NULL};
 
-/* expr COLLATE nocase.noaccent */
+/* The mark of a language by its name: de, fr_ca. 0: it is no such name, or the statement has too many. */
+static uint8_t
+language_mark(struct parse *p, const char *name)
+{
+    const size_t letters = strspn(name, "abcdefghijklmnopqrstuvwxyz");
+    size_t at = 0;
+
+    if (letters < 2 || letters > 3 || (name[letters] != '\0' && name[letters] != '_') || strlen(name) > 15 ||
+        strspn(name, "abcdefghijklmnopqrstuvwxyz_") != strlen(name)) {
+        return 0;
+    }
+    while (at < p->language_count && strcmp(p->languages[at], name) != 0) {
+        at++;
+    }
+    if (at == PARSE_LANGUAGES) {
+        return 0;
+    }
+    if (at == p->language_count) {
+        p->languages[p->language_count++] = parse_copy(p, name);
+    }
+    return (uint8_t)(LANGUAGE << at);
+}
+
+/* expr COLLATE nocase.noaccent, COLLATE de */
 struct sql_expr *
 parse_collate(struct parse *p, const PgQuery__CollateClause *from)
 {
@@ -50,23 +79,48 @@ parse_collate(struct parse *p, const PgQuery__CollateClause *from)
     for (size_t i = 0; i < from->n_collname && expr != NULL; i++) {
         const char *name = parse_string(p, names[i]);
         size_t at = 0;
+        uint8_t language;
 
         while (at < COLLATIONS && strcasecmp(collations[at].name, name) != 0) {
             at++;
         }
-        if (at == COLLATIONS ||
-            (collations[at].function != NULL && gr_expr_check_function(collations[at].function) != GRANARY_OK)) {
-            (void)sql_fail(p->q, GRANARY_EUNSUPPORTED, from->location,
-                           "collation '%.60s' is not supported: NOCASE, NOACCENT, C and POSIX are", name);
+        language = at == COLLATIONS ? language_mark(p, name) : 0;
+        if (at == COLLATIONS && language == 0) {
+            (void)sql_fail(
+                p->q, GRANARY_EUNSUPPORTED, from->location,
+                "collation '%.60s' is not supported: NOCASE, NOACCENT, NFC, C, POSIX and languages, such as de or "
+                "fr_ca, are, up to %d of these in a statement",
+                name, PARSE_LANGUAGES);
             return NULL;
         }
-        expr->marks |= collations[at].marks;
+        expr->marks |= at == COLLATIONS ? language : collations[at].marks;
     }
     p->collates = p->collates || (expr != NULL && expr->marks != 0);
     return expr;
 }
 
 /* ---- keys ---- */
+
+/* What a text is compared by in its language. */
+static struct sql_expr *
+language_key(struct parse *p, struct sql_expr *text, uint8_t marks)
+{
+    const char *language = NULL;
+
+    for (size_t i = 0; i < p->language_count; i++) {
+        if ((marks & (LANGUAGE << i)) != 0) {
+            if (language != NULL) {
+                (void)sql_fail(p->q, GRANARY_EINVAL, text->position,
+                               "COLLATE of two languages, %s and %s, for one text", language, p->languages[i]);
+                return NULL;
+            }
+            language = p->languages[i];
+        }
+    }
+    return sql_parse_new_call(
+        p, SQL_FUNCTION, text->position, "collation_key", text,
+        sql_parse_new_expr(p, SQL_LITERAL, text->position, sql_printf(p->q, "'%s'", language), 0));
+}
 
 /* What a value with those marks is compared by. */
 static struct sql_expr *
@@ -83,7 +137,7 @@ key_of(struct parse *p, const struct sql_expr *expr, uint8_t marks)
             key = sql_parse_new_call(p, SQL_FUNCTION, expr->position, collations[i].function, key, NULL);
         }
     }
-    return key;
+    return key == NULL || (marks & LANGUAGES) == 0 ? key : language_key(p, key, marks);
 }
 
 /* The first so many arguments are compared with each other. */
@@ -142,8 +196,8 @@ settle_one(struct parse *p, struct sql_expr *expr, uint8_t marks)
     case SQL_IN:
     case SQL_BETWEEN:
         return put_keys(p, expr, expr->count, marks);
-    case SQL_LIKE:
-        return put_keys(p, expr, 2, marks);
+    case SQL_LIKE: /* languages compare whole texts alone */
+        return put_keys(p, expr, 2, marks & (uint8_t)~LANGUAGES);
     case SQL_POSTFIX: /* is null */
         return true;
     case SQL_SUBQUERY:
@@ -163,7 +217,7 @@ settle_one(struct parse *p, struct sql_expr *expr, uint8_t marks)
             return put_list_keys(p, expr, marks);
         }
         if (sql_parse_is_one_of(expr->text, looking)) {
-            return put_keys(p, expr, expr->count, marks);
+            return put_keys(p, expr, expr->count, marks & (uint8_t)~LANGUAGES);
         }
         break;
     default:

@@ -341,7 +341,7 @@ extreme_nulls_last(const struct call *c, bool most)
     struct sql_order order = {.expr = c->args[1], .descending = most};
     struct sql_expr *list = gathered_in_order(c, c->args[0], &order, 1, NULL);
 
-    return c->count == 3 ? CALL(c, SQL_FUNCTION, "list_slice", list, composed_literal(c, "1"), c->args[2])
+    return c->count == 3 ? gathered_first(c, list, c->args[2])
                          : CALL(c, SQL_FUNCTION, "list_extract", list, composed_literal(c, "1"));
 }
 
@@ -352,8 +352,7 @@ most_frequent(const struct call *c, const struct inside *in)
     struct sql_expr *list = in->count == 0 ? composed_aggregate(c, "list", c->args, 1)
                                            : gathered_in_order(c, c->args[0], in->order, in->count, NULL);
 
-    return CALL(c, SQL_FUNCTION, "list_slice", CALL(c, SQL_FUNCTION, "list_by_frequency", list),
-                composed_literal(c, "1"), c->args[1]);
+    return gathered_first(c, CALL(c, SQL_FUNCTION, "list_by_frequency", list), c->args[1]);
 }
 
 static struct sql_expr *

@@ -53,6 +53,8 @@ struct sql_expr *gathered_in_order(const struct call *c, struct sql_expr *value,
 struct sql_expr *gathered_different(const struct call *c, const struct sql_order *order, size_t count, bool with_null);
 /* string_agg(x, separator) */
 struct sql_expr *gathered_joined(const struct call *c, const struct sql_order *order, size_t count, bool distinct);
+/* So many values of a list, from its first; a count that is none fails the statement. */
+struct sql_expr *gathered_first(const struct call *c, struct sql_expr *list, struct sql_expr *count);
 /* arg_max(x, y) and arg_min (nulls: also rows where x is null), perhaps with how many; max(x, n) and min. */
 struct sql_expr *gathered_extreme(const struct call *c, bool most, bool nulls);
 struct sql_expr *gathered_several(const struct call *c, bool most);

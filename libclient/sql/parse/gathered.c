@@ -257,6 +257,18 @@ gathered_joined(const struct call *c, const struct sql_order *order, size_t coun
     return CALL(c, SQL_FUNCTION, "list_join", gathered_in_order(c, text, order, count, there), between);
 }
 
+struct sql_expr *
+gathered_first(const struct call *c, struct sql_expr *list, struct sql_expr *count)
+{
+    if (count->kind != SQL_LITERAL || count->text[0] == '\0' ||
+        strspn(count->text, "0123456789") != strlen(count->text) || strspn(count->text, "0") == strlen(count->text)) {
+        (void)sql_fail(c->p->q, GRANARY_EINVAL, count->position,
+                       "so many values are a whole number above 0, as written");
+        return NULL;
+    }
+    return CALL(c, SQL_FUNCTION, "list_slice", list, composed_literal(c, "1"), count);
+}
+
 /* The first of equals is the row that comes first. */
 struct sql_expr *
 gathered_extreme(const struct call *c, bool most, bool nulls)
@@ -277,7 +289,7 @@ gathered_extreme(const struct call *c, bool most, bool nulls)
         return composed_aggregate(&plain, most ? "arg_most" : "arg_least", args, 2);
     }
     list = gathered_in_order(c, c->args[0], &order, 1, there);
-    return c->count == 3 ? CALL(c, SQL_FUNCTION, "list_slice", list, composed_literal(c, "1"), c->args[2])
+    return c->count == 3 ? gathered_first(c, list, c->args[2])
                          : CALL(c, SQL_FUNCTION, "list_extract", list, composed_literal(c, "1"));
 }
 
@@ -287,8 +299,7 @@ gathered_several(const struct call *c, bool most)
 {
     struct sql_expr *list = composed_aggregate(c, "list", c->args, 1);
 
-    return CALL(c, SQL_FUNCTION, "list_slice", CALL(c, SQL_FUNCTION, most ? "list_reverse_sort" : "list_sort", list),
-                composed_literal(c, "1"), c->args[1]);
+    return gathered_first(c, CALL(c, SQL_FUNCTION, most ? "list_reverse_sort" : "list_sort", list), c->args[1]);
 }
 
 /* ---- quantiles ---- */

@@ -43,6 +43,9 @@ struct named_window {
     struct sql_window *window;
 };
 
+/* Languages of COLLATE in a statement, at most. */
+enum { PARSE_LANGUAGES = 5 };
+
 struct parse {
     struct sql_statement *q;
     const char **files;             /* names that stood in single quotes; table "#N" is the N-th */
@@ -51,11 +54,13 @@ struct parse {
     int depth;
     const struct named_window *windows; /* of the WINDOW clause of the SELECT being parsed */
     size_t window_count;
-    const struct lambda *lambda; /* that is being parsed, or NULL */
-    size_t nameless;             /* subqueries without an alias in FROM of the SELECT being parsed */
-    bool collates;               /* COLLATE was seen */
-    bool is_query;               /* the statement is a SELECT */
-    bool has_values;             /* VALUES were seen, whose columns are col0 and so on: */
+    const struct lambda *lambda;            /* that is being parsed, or NULL */
+    size_t nameless;                        /* subqueries without an alias in FROM of the SELECT being parsed */
+    bool collates;                          /* COLLATE was seen */
+    const char *languages[PARSE_LANGUAGES]; /* of COLLATE */
+    size_t language_count;
+    bool is_query;   /* the statement is a SELECT */
+    bool has_values; /* VALUES were seen, whose columns are col0 and so on: */
     bool counts_from_zero;
     bool pivots;        /* aggregates are those of PIVOT */
     int64_t moment;     /* that the statement runs at, microseconds since 1970; 0: not asked for so far */

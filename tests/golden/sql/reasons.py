@@ -1,6 +1,6 @@
 """SELECTs of which granary's rows are others, with the reason: (regular expression, why). docs/semantics.md has those that users meet."""
 REASONS = [
-    (r'\bapprox_|\blist_approx_', 'exact here'),
+    (r'\bapprox_|\blist_approx_|\breservoir_quantile\b', 'exact here'),
     (r'\bhash\s*\(', 'another function of the same name'),
     (r'\bquantile_cont\s*\(\s*\w+::decimal', 'float64, as in PostgreSQL: no digits are cut off'),
     (r'\bquantile_disc\s*\(.*\bnum\b|\bnan\b.*\bquantile_disc', 'a nan counts as missing in aggregates'),

@@ -82,9 +82,25 @@ if command -v promtool >/dev/null; then
 fi
 granary metrics --format prometheus | grep -q '^# TYPE granary_store_seals_total counter$' || fail "no older format"
 
+# A scheduler that can have no page serves; that of the one before it is not told for it.
+sched_pid() { grep -o '^[0-9]*' "$work/i/sched.lock"; }
+mkdir "$work/i/sched.page.new"
+kill -9 "$(sched_pid)"
+granary graphs >"$work/out" # it waits for the next one
+up 1 1 1
+grep -q '^granary_sched_' "$work/told" && fail "a dead scheduler's page is told as the living one's"
+grep -q 'PAGE.*granary metrics' "$work/i/log/sched.log" || fail "the log does not say that there is no page"
+rmdir "$work/i/sched.page.new"
+# A page that is cut, or another's, is left out.
+for damage in 'truncate -s 100' 'truncate -s 0' 'cp tests/integration/cli/lib.sh'; do
+    rm -f "$work/i/sched.page"
+    $damage "$work/i/sched.page"
+    up 1 1 1
+done
+
 # Daemons that are stopped, and dead: nobody may start them again.
 pid_of() { grep -o "\"$1_pid\": [0-9]*" "$work/i/instance.json" | grep -o '[0-9]*$'; }
-sched=$(pid_of sched) store=$(pid_of store)
+sched=$(sched_pid) store=$(pid_of store)
 kill -STOP "$sched"
 up 1 0 1
 tells 'granary_process_stopped\{process="sched"\} 1'

@@ -48,5 +48,5 @@ expect 2 "column 'b' is string, and no number" granary sql --plot line "SELECT 1
 granary sql --plot hist 'SELECT 1 AS a WHERE false' | grep -qx 'no rows' || fail "no rows are no plot"
 
 # Later screens of top have a line of what memory was before, in ASCII as well; grep ends it.
-(LC_ALL=C timeout 60 granary top --interval 50ms || true) | grep -m1 -aE '^in use +[ .]*\| 100 %$' >"$work/out" || fail "top has no sparkline"
+(LC_ALL=C timeout 60 granary top --interval 50ms 2>"$work/err" || true) | grep -m1 -aE '^in use +[ .]*\| 100 %$' >"$work/out" || fail "top has no sparkline"
 echo ok

@@ -84,3 +84,27 @@ if command -v systemd-analyze >/dev/null; then
     exposure=$(systemd-analyze security --offline=yes "$units/system/granary-shared@.service" | sed -n 's/.*Overall exposure level[^:]*: \([0-9.]*\).*/\1/p')
     awk -v exposure="$exposure" 'BEGIN { exit !(exposure != "" && exposure <= 3.0) }' || fail "exposure level '$exposure' is more than 3"
 fi
+
+# doctor knows what logind and tmpfiles do to an instance; an error is explained by name, number and exit status.
+root=$work/root
+mkdir -p "$root/run/systemd/users" "$root/etc/systemd" "$root/etc/tmpfiles.d" "$root/var/lib/systemd/linger"
+# doctor_says PATTERN
+doctor_says() {
+    GRANARY_DOCTOR_ROOT=$root granary doctor >"$work/doctor" || true
+    grep -qE "$1" "$work/doctor" || fail "doctor: no '$1' in: $(cat "$work/doctor")"
+}
+doctor_says '^attention +log-out +when user .* logs out, logind removes his shared memory'
+printf '[Login]\n#RemoveIPC=yes\nRemoveIPC=no\n' >"$root/etc/systemd/logind.conf"
+doctor_says '^ok +log-out +shared memory stays'
+echo 'RemoveIPC=yes' >"$root/etc/systemd/logind.conf"
+touch "$root/var/lib/systemd/linger/$(id -un)"
+doctor_says '^ok +log-out +user .* lingers'
+! grep -q cleaning "$work/doctor" || fail "a directory that nobody cleans: $(cat "$work/doctor")"
+echo 'q /var/tmp 1777 root root 30d' >"$root/etc/tmpfiles.d/tmp.conf"
+doctor_says '^attention +cleaning +systemd-tmpfiles removes files of /var/tmp/granary-'
+cp "$GRANARY_SOURCE/tools/packaging/systemd/tmpfiles.d/granary.conf" "$root/etc/tmpfiles.d/"
+doctor_says '^ok +cleaning +systemd-tmpfiles spares'
+granary explain EFULL | grep -q '^GRANARY_EFULL (-5, exit status 5): full' || fail "explain by name"
+[ "$(granary explain 5 | grep -c Remedy)" = 2 ] || fail "explain by exit status"
+granary explain --json -8 | grep -q '"name": "GRANARY_ECORRUPT".*"remedy"' || fail "explain by number"
+expect 4 "no error 'E0': .granary explain. lists all" granary explain E0

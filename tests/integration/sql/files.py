@@ -157,6 +157,23 @@ def check_wide(files, known):
     assert rows == [{f's{i}': 2 * i + count for i in range(count)}], str(rows)[:200]
 
 
+def check_parts(files, known):
+    """Parts of an object are columns, with the names of tables before them or not; a table's column goes first."""
+    files.write('parts.ndjson', '{"s": {"a": 1, "b": {"c": "x"}}, "k": 2}\n{"s": {"a": 5, "b": {"c": "y"}}, "k": 3}\n')
+    assert files.rows("select s.a, s.b.c, t.s.a as again, \"s.a\" as quoted from 'parts.ndjson' t where s.a > 1 order by s.b.c") == [(5, 'y', 5, 5)]
+    assert files.rows("select max(s.a) from 'parts.ndjson' s") == [(5,)]
+    assert files.rows("select s.a from (select 7 as a) s, 'parts.ndjson' t where t.k = 2") == [(7,)]
+    files.refuse("select s.a from 'parts.ndjson' a, 'parts.ndjson' b", 'more than one table has a column')
+    files.refuse("select s.z from 'parts.ndjson'", "no table in FROM is called 's'")
+
+
+def check_bad_records(files, known):
+    """Another engine's flag leaves bad records out, as the parameter does."""
+    files.write('bad.csv', 'a,b\n1,2\n3\n4,5,6\n')
+    assert files.rows("select * from read_csv('bad.csv', ignore_errors = true)") == [(1, 2)]
+    assert files.rows("select * from read_csv('bad.csv', errors = 'skip')") == [(1, 2)]
+
+
 def check_refusals(files, known):
     files.refuse("copy t to 'x.what'", 'line 1, column 6', 'x.what', '.csv')
     files.refuse("copy t to 'x' (format what)", "'what' is no format")
@@ -192,5 +209,6 @@ def check_nothing_left(files, known):
 
 known = operators()
 with Files(binaries) as files:
-    for check in (check_round_trips, check_options, check_csv, check_folder, check_names, check_wide, check_refusals, check_nothing_left):
+    for check in (check_round_trips, check_options, check_csv, check_folder, check_names, check_parts, check_bad_records,
+                  check_wide, check_refusals, check_nothing_left):
         check(files, known)

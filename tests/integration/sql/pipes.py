@@ -158,6 +158,13 @@ def check_errors(pipes):
     assert ended.returncode != 0 and b'stdout is a terminal' in ended.stderr, ended
     os.close(leader)
     os.close(follower)
+    # Nor is a device, which has no end.
+    pipes.refuse('/dev/zero: is a device', b'', 'sql', "select * from '/dev/zero'")
+    pipes.refuse('/dev/urandom: is a device', b'', 'load', 'x', '/dev/urandom')
+    with open('/dev/zero', 'rb') as zero:
+        ended = subprocess.run([pipes.granary, 'sql', "select * from read_csv('-')"], env=pipes.environment, stdin=zero, capture_output=True)
+    assert ended.returncode != 0 and b'stdin: is a device' in ended.stderr, ended
+    pipes.refuse('/dev/null: nothing came', b'', 'sql', "select * from '/dev/null'")
     pipes.refuse('the ending tells the format', b'', 'sql', '--format', 'docx', 'select 1')
     pipes.refuse('name one of them', b'', 'sql', '--format', 'csv', '--csv', 'select 1')
 

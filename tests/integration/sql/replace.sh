@@ -76,6 +76,48 @@ wait $query || status=$?
 grep -qx 'granary: sql: interrupted: its graph is cancelled, and nothing of it is kept' "$work/out" || fail "sql: $(cat "$work/out")"
 [ "$(granary graphs --json | grep -c '"key"')" = 1 ] || fail "left behind: $(granary graphs)"
 [ -z "$(granary pins --json | grep '"object"' || true)" ] || fail "left pins: $(granary pins)"
+
+# only_tables N: until no graph but so many tables is known
+only_tables() {
+    for _ in $(seq 600); do
+        [ "$(granary graphs --json | grep -c '"key"')" != "$1" ] || return 0
+        sleep 0.05
+    done
+    fail "not only $1 tables: $(granary graphs)"
+}
+
+# The first of several statements, where the command alone is sent the signal, and where its process group is.
+for group in '' -; do
+    executors -STOP
+    setsid env --default-signal=INT granary sql 'select sum(v) from t; select 1' >"$work/out" 2>&1 & query=$!
+    under_way 1
+    kill -INT -- "$group$query"
+    executors -CONT
+    status=0
+    wait $query || status=$?
+    [ $status = 130 ] || fail "statements: interrupted: $status, $(cat "$work/out")"
+    grep -qx 'granary: sql: interrupted: its graph is cancelled, and nothing of it is kept' "$work/out" || fail "statements: $(cat "$work/out")"
+done
+
+# A graph ends with its command, also when the process beside it is killed, too; and when the scheduler has no answer until then.
+executors -STOP
+granary sql 'select sum(v) from t' >/dev/null 2>&1 & query=$!
+under_way 1
+kill -KILL "$(pgrep -P $query)" $query
+wait $query 2>/dev/null && fail "sql: it was killed"
+executors -CONT
+only_tables 1
+executors -STOP
+env --default-signal=INT granary sql 'select sum(v) from t' >"$work/out" 2>&1 & query=$!
+under_way 1
+scheduler=$(awk '{ print $1 }' "$work/i/sched.lock")
+kill -STOP "$scheduler"
+kill -KILL "$(pgrep -P $query)"
+kill -INT $query
+wait $query 2>/dev/null && fail "sql: it was interrupted"
+kill -CONT "$scheduler"
+executors -CONT
+only_tables 1
 granary load new "$work/2.csv" >/dev/null || fail "loaded again"
 [ "$(granary sql --csv 'select max(v) from new' | tail -n 1)" = 2 ] || fail "the second file's"
 

@@ -31,7 +31,9 @@ requestAnimationFrame(step);
 
 
 def shown(browser):
-    return browser.run('return document.querySelectorAll("main .grid tbody tr:not([hidden])").length > 3')
+    """Rows; or that there are none: the scheduler keeps the subtasks of an ended graph as long as there is room."""
+    return browser.run('''return document.querySelectorAll("main .grid tbody tr:not([hidden])").length > 3 || (document.querySelector("main progress") !== null
+        && [...document.querySelectorAll("main .nothing:not([hidden])")].some(none => /made room for others/.test(none.textContent)))''')
 
 
 with CommandLine(sys.argv[1], memory='3G') as line, Browser() as browser:

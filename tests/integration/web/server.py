@@ -217,10 +217,46 @@ def it_listens_nowhere_else(line):
             status, error = told('--listen', f'unix:{directory}/s')
             assert status == 7 and 'Permission denied' in error, error
             os.chmod(directory, 0o700)
+    if os.geteuid() == 0:
+        ended = subprocess.run([line.granary, 'web'], env=line.environment, cwd='/', capture_output=True, text=True, user=65534, group=65534, extra_groups=[])
+        assert ended.returncode == 7 and 'belongs to uid 0' in ended.stderr, (ended.returncode, ended.stderr)
     environment, line.environment = line.environment, {**line.environment, 'GRANARY_INSTANCE': f'{line.base}/nothing'}
     status, error = told()
     line.environment = environment
     assert status == 3 and 'granary up' in error, error
+
+
+def a_browser_is_told_no_secret(line):
+    """Arguments of a process are for everybody to read: they name a file, which leads to the page."""
+    programs = pathlib.Path(line.base, 'programs')
+    programs.mkdir()
+    told = pathlib.Path(line.base, 'told')
+    browser = programs / 'xdg-open'
+    browser.write_text(f'#!/bin/sh\n[ "$(stat -c %a "$1")" = 600 ] && cat "$1" >{told}.new && echo "$*" >>{told}.new && mv {told}.new {told}\n')
+    browser.chmod(0o755)
+    environment, line.environment = line.environment, {**line.environment, 'PATH': f'{programs}:{os.environ["PATH"]}'}
+    web = Web(line, '--open')
+    text = until('the browser', lambda: told.exists() and told.read_text())
+    page, arguments = text.splitlines()
+    assert web.url.startswith('http://127.0.0.1:') and f'url={web.url}"' in page and web.token not in arguments, text
+    web.end()
+    line.environment = environment
+    assert not pathlib.Path(arguments).exists()
+
+
+def a_report_is_whole_or_not_there(line):
+    file = pathlib.Path(line.base, 'report.html')
+    line.must('report', 'strange', '-o', str(file))
+    text = file.read_text()
+    assert text.startswith('<!doctype html>') and text.rstrip().endswith('</html>') and 'src=' not in text and '<script>alert' not in text
+    data = json.loads(text.split('window.GRANARY_REPORT = ')[1].split(';\n</script>')[0])
+    assert data['key'] == 'strange' and data['results'] == ['strange/table']
+    assert data['answers']['api/rows?key=strange%2Ftable&rows=0%3A5000']['answer'][0]['value'] == [{'<b>name</b>': '<script>alert(1)</script>', 'n': 1}]
+    ended = line.call('report', 'nothing', '-o', str(file))
+    assert ended.returncode == 4 and "'nothing'" in ended.stderr and file.read_text() == text, ended.stderr
+    ended = line.call('report', 'strange', '-o', f'{line.base}/no/such.html')
+    assert ended.returncode == 4 and 'no/such.html' in ended.stderr, ended.stderr
+    assert not list(pathlib.Path(line.base).glob('*.new'))
 
 
 def a_page_comes_with_its_instance(line):
@@ -253,4 +289,7 @@ with Line(sys.argv[1]) as line:
     assert web.process.wait(30) == 0, 'its socket was in the directory of the instance that went down'
     port.end()
     it_listens_nowhere_else(line)
+    line.ready()
+    a_browser_is_told_no_secret(line)
+    a_report_is_whole_or_not_there(line)
     a_page_comes_with_its_instance(line)

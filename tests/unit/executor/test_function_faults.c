@@ -84,6 +84,12 @@ crashes_leave_their_last_words(void **state)
         assert_non_null(log);
         assert_true(strncmp(log, "last words", 10) == 0);
         assert_non_null(strstr(log, deaths[i].said));
+        if (deaths[i].signal != 0) { /* where it happened is told first: a place in the library */
+            const char *first = strstr(log, "the stack, innermost first:\n");
+
+            assert_non_null(first);
+            assert_non_null(strstr(first, deaths[i].signal == SIGABRT ? "libc.so" : "/proc/self/fd/"));
+        }
         free(log);
         export_again();
     }

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/id.h"
+#include "inspect/latency.h"
 #include "made.h"
 
 #define ROUNDS 100
@@ -28,6 +29,7 @@ ask_for_everything(const char *dir)
 {
     granary_inspector *inspector;
     granary_instance_info info;
+    struct gr_latency latencies[GR_LATENCY_COUNT];
     granary_inspect_session_info *sessions;
     granary_segment_info *segments;
     granary_client_info *clients;
@@ -52,6 +54,7 @@ ask_for_everything(const char *dir)
         free(sessions);
     }
     (void)granary_inspect_stat(inspector, 1, &stat);
+    (void)gr_inspect_latencies(inspector, latencies);
     while (granary_inspect_objects(inspector, 1, NULL, &cursor, 100, infos, &count) == GRANARY_OK && cursor != 0) {
         assert_true(pages++ < 100000);
     }

@@ -143,9 +143,10 @@ try_calls(const granary_frame *frame, const struct gr_schema *schema, const stru
 static bool
 needs_other_texts(enum gr_expr_op op)
 {
-    static const enum gr_expr_op ops[] = {
-        GR_OP_ERROR,       GR_OP_FORMATTED,   GR_OP_READ_SIZE, GR_OP_LIST_FROM_KEY, GR_OP_LIST_TRANSFORM,
-        GR_OP_LIST_FILTER, GR_OP_LIST_REDUCE, GR_OP_LIST_FOLD, GR_OP_JSON_EACH,     GR_OP_JSON_TREE};
+    static const enum gr_expr_op ops[] = {GR_OP_ERROR,         GR_OP_FORMATTED,      GR_OP_READ_SIZE,
+                                          GR_OP_LIST_FROM_KEY, GR_OP_LIST_TRANSFORM, GR_OP_LIST_FILTER,
+                                          GR_OP_LIST_REDUCE,   GR_OP_LIST_FOLD,      GR_OP_JSON_EACH,
+                                          GR_OP_JSON_TREE,     GR_OP_COLLATION_KEY};
     bool needs = false;
 
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {

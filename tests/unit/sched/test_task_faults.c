@@ -13,6 +13,8 @@
 #include "graph/graph.h"
 #include "manager_rig.h"
 
+#define SECOND INT64_C(1000000000)
+
 static void
 a_user_error_fails_the_graph(void **state)
 {
@@ -306,7 +308,7 @@ no_room_waits_for_others(void **state)
     assert_null(given_to(rig, "b"));
     succeed(rig, "a");
     assert_non_null(given_to(rig, "b"));
-    /* Alone, and still no room: each try waits a minute, so two are enough. */
+    /* Alone, and still no room: each try has waited, so two are enough. */
     for (int i = 0; i < 2; i++) {
         assert_non_null(given_to(rig, "b"));
         report(rig, "b", GRANARY_EFULL, "memory full", NULL);
@@ -314,6 +316,63 @@ no_room_waits_for_others(void **state)
     assert_null(given_to(rig, "b"));
     assert_int_equal(wait_for(rig, "k", -1, 0), GRANARY_EFULL);
     assert_string_equal(rig->last->message, "node 'b': memory full");
+    rig_destroy(rig);
+}
+
+/* The next one that somebody has finds no room. */
+static void
+report_full(struct rig *rig, int64_t now_ns)
+{
+    assert_int_not_equal(rig->count, 0);
+    manager_expire(rig->manager, now_ns);
+    report(rig, rig->given[0].node, GRANARY_EFULL, "memory full", NULL);
+}
+
+/* All wait for room that only others could make: the graph fails, and not after as many waits as it has subtasks. */
+static void
+no_room_ends_when_nobody_makes_any(void **state)
+{
+    struct rig *rig = rig_create(1);
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a make", "!b make", "!c make", "!d make", "!e make", "!f make")),
+                     GRANARY_OK);
+    succeed(rig, rig->given[0].node);
+    report_full(rig, 0);
+    report_full(rig, 0); /* nobody has waited yet, and others stand behind it */
+    assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_RUNNING);
+    succeed(rig, rig->given[0].node); /* which made room */
+    report_full(rig, 60 * SECOND);
+    assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_RUNNING);
+    report_full(rig, 90 * SECOND);
+    assert_int_equal(wait_for(rig, "k", -1, 90 * SECOND), GRANARY_EFULL);
+    assert_non_null(strstr(rig->last->message, "memory full"));
+    rig_destroy(rig);
+}
+
+/* The same beside another executor, which is at work. */
+static void
+no_room_waits_while_others_work(void **state)
+{
+    struct rig *rig = rig_create(2);
+    uint32_t full;
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a make", "!b make", "!c make", "!d make", "!e make")), GRANARY_OK);
+    full = rig->given[0].executor;
+    for (int64_t minute = 1; minute <= 3; minute++) {
+        assert_int_equal(rig->given[0].executor, full);
+        report_full(rig, minute * 60 * SECOND);
+        for (size_t i = 0; i < rig->count && rig->given[0].executor != full; i++) { /* its next one */
+            const struct given first = rig->given[0];
+
+            memmove(rig->given, rig->given + 1, (rig->count - 1) * sizeof first);
+            rig->given[rig->count - 1] = first;
+        }
+    }
+    assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_RUNNING);
+    succeed_all(rig);
+    assert_int_equal(state_of(rig, "k"), GRANARY_GRAPH_SUCCEEDED);
     rig_destroy(rig);
 }
 
@@ -391,6 +450,8 @@ main(void)
         cmocka_unit_test(poison_is_named),
         cmocka_unit_test(a_batch_is_not_blamed_for_one),
         cmocka_unit_test(no_room_waits_for_others),
+        cmocka_unit_test(no_room_ends_when_nobody_makes_any),
+        cmocka_unit_test(no_room_waits_while_others_work),
         cmocka_unit_test(inputs_larger_than_memory_fail_at_once),
         cmocka_unit_test(lost_inputs_are_made_again),
     };

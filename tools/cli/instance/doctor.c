@@ -82,6 +82,7 @@ run_doctor(struct cli *cli)
     }
     doctor_kernel(doctor);
     doctor_host(doctor);
+    doctor_service(doctor);
     doctor_instance(doctor);
     if (cli->json) {
         json_close(&doctor->json);

@@ -37,6 +37,7 @@ void doctor_tell(struct doctor *doctor, enum doctor_grade grade, const char *wha
 /* The parts. */
 void doctor_kernel(struct doctor *doctor);
 void doctor_host(struct doctor *doctor);
+void doctor_service(struct doctor *doctor);
 void doctor_instance(struct doctor *doctor);
 
 #endif

@@ -25,13 +25,14 @@
 
 /* What an instance makes in its runtime directory. The supervisor's lock goes last: who finds it knows the directory. The
  * store's socket goes first, or not at all. */
-static const char *const runtime_files[] = {
-    "store.sock",   "sched.sock",       "pool.sock",         "web.sock",
-    "web.url",      "instance.json",    "instance.json.new", "log",
-    "log.level",    RELOAD_FILE,        RELOAD_FILE ".new",  "state.db-shm",
-    "state.db-wal", "state.db-journal", "state.db",          "store.lock",
-    "sched.lock",   GR_EXECUTOR_PAGES,  GR_SCHED_PAGE,       GR_SCHED_PAGE ".new",
-    GR_STACKS,      GR_ROSTER,          LEFTOVERS_LOCK};
+static const char *const runtime_files[] = {"store.sock",      "sched.sock",        "pool.sock",
+                                            "web.sock",        "web.url",           "web.html",
+                                            "instance.json",   "instance.json.new", "log",
+                                            "log.level",       RELOAD_FILE,         RELOAD_FILE ".new",
+                                            "state.db-shm",    "state.db-wal",      "state.db-journal",
+                                            "state.db",        "store.lock",        "sched.lock",
+                                            GR_EXECUTOR_PAGES, GR_SCHED_PAGE,       GR_SCHED_PAGE ".new",
+                                            GR_STACKS,         GR_ROSTER,           LEFTOVERS_LOCK};
 
 granary_err
 leftovers_check_directory(const struct gr_instance *instance)

@@ -494,7 +494,8 @@ supervise(struct supervisor *self)
         if (!wait_for_signal(self, &stop)) {
             return false;
         }
-        if (stop) {
+        if (stop && read(self->stop_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+            self->makes_way = info.ssi_signo == SIGUSR2;
             return true;
         }
         if (gr_now_ns() >= self->retry_ns && !bring_back(self)) {
@@ -530,6 +531,7 @@ open_signals(struct supervisor *self)
     (void)sigemptyset(&rest);
     (void)sigaddset(&stop, SIGTERM);
     (void)sigaddset(&stop, SIGINT);
+    (void)sigaddset(&stop, SIGUSR2);
     (void)sigaddset(&rest, SIGHUP);
     (void)sigaddset(&rest, SIGCHLD);
     (void)sigorset(&all, &stop, &rest);
@@ -629,7 +631,10 @@ supervisor_main(struct supervisor *self, int report_fd)
     tell_state(self, "READY=1\n");
     asked = supervise(self);
     gr_notify_tell(&self->notify, "STOPPING=1\nSTATUS=%s", asked ? "stopping" : "the instance cannot go on");
-    if (asked) {
+    if (self->makes_way) {
+        gr_log_info("MAKES-WAY", "another supervisor takes the instance over, with its objects");
+        give_up(self);
+    } else if (asked) {
         stop_all(self);
     } else {
         give_up(self);

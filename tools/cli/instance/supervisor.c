@@ -189,9 +189,9 @@ supervisor_running(const struct gr_instance *instance)
     return holder;
 }
 
-/* Have a supervisor stop and wait for its end; that it has ended already is fine. */
+/* Have a supervisor stop, by SIGTERM or SIGUSR2, and wait for its end; that it has ended already is fine. */
 static granary_err
-stop_supervisor(const struct gr_instance *instance, pid_t pid)
+stop_supervisor(const struct gr_instance *instance, pid_t pid, int how)
 {
     struct pollfd poller = {.fd = gr_pidfd_open(pid), .events = POLLIN};
     int64_t deadline = gr_deadline_ns(4 * DAEMON_STOP_TIMEOUT_MS);
@@ -201,7 +201,7 @@ stop_supervisor(const struct gr_instance *instance, pid_t pid)
     if (poller.fd < 0) {
         return errno == ESRCH ? GRANARY_OK : gr_fail_errno("supervisor %d", (int)pid);
     }
-    if (kill(pid, SIGTERM) < 0 && errno != ESRCH) {
+    if (kill(pid, how) < 0 && errno != ESRCH) {
         err = gr_fail_errno("supervisor %d", (int)pid);
         goto out;
     }
@@ -256,7 +256,7 @@ supervisor_stop(const struct gr_instance *instance, bool *ret_stale)
         if (holder < 0) {
             return gr_fail(err, "the instance at %s is just being started: try again", instance->runtime);
         }
-        err = stop_supervisor(instance, holder);
+        err = stop_supervisor(instance, holder, SIGTERM);
         if (err != GRANARY_OK) {
             return err;
         }
@@ -275,4 +275,14 @@ supervisor_stop(const struct gr_instance *instance, bool *ret_stale)
         *ret_stale = stale;
     }
     return err;
+}
+
+granary_err
+supervisor_make_way(const struct gr_instance *instance)
+{
+    granary_err err = gr_instance_check_own(instance->runtime);
+    pid_t holder = err == GRANARY_OK ? supervisor_running(instance) : 0;
+
+    /* One of a release that does not know the signal is killed by it, which comes to the same. */
+    return err == GRANARY_OK && holder > 0 ? stop_supervisor(instance, holder, SIGUSR2) : err;
 }

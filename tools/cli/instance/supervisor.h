@@ -62,6 +62,12 @@ granary_err supervisor_start(const struct supervisor_options *options, pid_t *re
 pid_t supervisor_running(const struct gr_instance *instance);
 
 /*
+ * Have the supervisor end without an end of its instance, and wait for that: objects, graphs and clients are there for the
+ * next one. None that runs is fine. Errors: EPERM · ETIMEDOUT
+ */
+granary_err supervisor_make_way(const struct gr_instance *instance);
+
+/*
  * Stop an instance and wait until it is gone; one that was killed is cleaned up instead.
  *
  * ret_stale  set when there was only something to clean up; may be NULL

@@ -27,7 +27,8 @@ struct supervisor {
     int64_t retry_ns;    /* when what could not be started anew is tried again; INT64_MAX: all of it runs */
     int64_t watchdog_ns; /* when the service manager is to hear of it next */
     struct gr_notify notify;
-    bool found; /* what another one left when it was killed: the store adopts it */
+    bool makes_way; /* for another one, who takes over (SIGUSR2) */
+    bool found;     /* what another one left when it was killed: the store adopts it */
 };
 
 /*

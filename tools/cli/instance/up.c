@@ -29,6 +29,7 @@ struct up {
     struct settings settings;
     char remote_dir[PATH_MAX], log_dir[PATH_MAX];
     bool foreground;
+    bool replace;
     struct gr_memory_limits limits; /* before the store takes its part */
     const struct cli *cli;
 };
@@ -37,6 +38,8 @@ static const struct gr_option up_options[] = {
     SETTINGS_CONFIG_OPTION,
     {"foreground", 0, NULL, "stay, and end with the instance; a service manager hears how it goes (sd_notify)",
      GR_OPTION_FLAG(struct up, foreground)},
+    {"replace", 0, NULL, "take over an instance that is up, with its objects, graphs and clients: for another release",
+     GR_OPTION_FLAG(struct up, replace)},
     {0}};
 
 /* For the processes of the instance; NULL leaves it as it is. */
@@ -266,6 +269,9 @@ run_up(struct cli *cli)
     settled->options.settings = &up->settings;
     settled->options.pressure = settled->pressure < 0 ? up->foreground : settled->pressure;
     err = settle_places(up);
+    if (err == GRANARY_OK && up->replace) {
+        err = supervisor_make_way(&instance);
+    }
     if (up->foreground) {
         settled->options.foreground = true;
         settled->options.listen_fd = take_socket(&instance);
@@ -283,13 +289,19 @@ run_up(struct cli *cli)
     for (unsigned i = 0; i < settled->spill_count; i++) {
         free(settled->spill_dirs[i]);
     }
-    settings_clear(&up->settings);
     return err;
+}
+
+static void
+end_up(struct cli *cli)
+{
+    settings_clear(&((struct up *)cli->self)->settings);
 }
 
 static const struct access up_access = {.options = settings_options, .note = settings_note};
 
-const struct command command_up = {.options = up_options, .access = &up_access, COMMAND_ZERO(struct up), .run = run_up};
+const struct command command_up = {
+    .options = up_options, .access = &up_access, COMMAND_ZERO(struct up), .run = run_up, .end = end_up};
 
 static int
 run_down(struct cli *cli)

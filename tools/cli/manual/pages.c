@@ -142,7 +142,7 @@ put_head(FILE *out, const char *name, const char *summary)
 static void
 put_status(FILE *out)
 {
-    (void)fprintf(out, ".SH EXIT STATUS\n%s\n", COMMAND_STATUS + strlen("Exit status: "));
+    (void)fprintf(out, ".SH EXIT STATUS\n%s\n", &COMMAND_STATUS[strlen("Exit status: ")]);
 }
 
 static void

@@ -56,10 +56,37 @@ shell_clear(struct shell *shell)
 
 /* ---- processes ---- */
 
+/* The statement's process while it runs; 0: none. And how often it was sent what somebody had sent to us alone. */
+static volatile sig_atomic_t worker_pid, passed_on;
+
+/* It is the statement's, whose process has what a terminal sends. What a process sends may be for us alone: it is passed
+ * on with its number, by which the statement tells it from one that it has already (discard.c). */
 static void
-on_interrupt(int signal)
+on_interrupt(int signal, siginfo_t *info, void *context)
 {
-    (void)signal; /* it is the statement's, whose process has it, too */
+    const int error = errno;
+
+    (void)context;
+    if (info->si_code <= 0 && worker_pid > 0) {
+        passed_on++;
+        (void)sigqueue(worker_pid, signal, (union sigval){.sival_int = passed_on});
+    }
+    errno = error;
+}
+
+/* Wait for the worker, which is sent nothing once its number may be another's. */
+static int
+worker_end(pid_t pid)
+{
+    siginfo_t info;
+    int status = 0;
+
+    while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+    }
+    worker_pid = 0;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    return status;
 }
 
 /* In the new process. */
@@ -82,25 +109,32 @@ become_worker(struct shell *shell)
 int
 shell_in_process(struct shell *shell, int (*work)(struct shell *shell, const void *argument), const void *argument)
 {
-    struct sigaction ours = {.sa_handler = on_interrupt};
+    struct sigaction ours = {.sa_sigaction = on_interrupt, .sa_flags = SA_SIGINFO};
     struct sigaction before;
-    int status = 0;
+    sigset_t interrupts, mask;
+    int status;
     pid_t pid;
 
     (void)fflush(NULL);
+    (void)sigemptyset(&interrupts);
+    (void)sigaddset(&interrupts, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, &interrupts, &mask); /* until it is known whom it is for */
+    passed_on = 0;
     (void)sigaction(SIGINT, &ours, &before);
     pid = fork();
     if (pid == 0) {
         become_worker(shell);
+        (void)sigprocmask(SIG_SETMASK, &mask, NULL);
         status = work(shell, argument);
         _exit(fflush(stdout) == 0 ? status : status == 0 ? 1 : status);
     }
+    worker_pid = pid > 0 ? pid : 0;
+    (void)sigprocmask(SIG_SETMASK, &mask, NULL);
     if (pid < 0) {
         (void)sigaction(SIGINT, &before, NULL);
         return cli_fail(gr_fail_errno("no process can be started"), "sql");
     }
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
+    status = worker_end(pid);
     (void)sigaction(SIGINT, &before, NULL);
     if (WIFSIGNALED(status)) {
         cli_note("sql: the process of the statement was ended by signal %d (%s)", WTERMSIG(status),

@@ -52,24 +52,35 @@ static struct {
     char cancelled[GRANARY_KEY_MAX + 150];
 } interrupt = {.fd = -1, .cleaner_fd = -1, .nothing = "nothing was started\n"};
 
+/* Whether the process that cleans up has ended in time; a signal that does not count is none that ends the wait. */
+static bool
+cleaner_ends(void)
+{
+    struct pollfd poller = {.fd = interrupt.cleaner_fd, .events = POLLIN};
+    int ready;
+
+    while ((ready = poll(&poller, 1, PATIENCE_MS)) < 0 && errno == EINTR) {
+    }
+    return ready == 1;
+}
+
 /* Whether whoever cleans up has done so. */
 static bool
 is_cleaned(void)
 {
-    struct pollfd poller = {.fd = interrupt.cleaner_fd, .events = POLLIN};
     int status = 0;
 
     if (interrupt.is_private) {
         (void)kill(interrupt.cleaner, SIGTERM);
-        (void)poll(&poller, 1, PATIENCE_MS);
+        (void)cleaner_ends();
         return true; /* soon, if not now: nothing of it outlives this process */
     }
     if (interrupt.cleaner <= 0 || write(interrupt.fd, MARK_INTERRUPTED, 1) != 1) {
         return false;
     }
     (void)close(interrupt.fd);
-    return poll(&poller, 1, PATIENCE_MS) == 1 && waitpid(interrupt.cleaner, &status, WNOHANG) > 0 &&
-           WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == STATUS_NOT_FOUND);
+    return cleaner_ends() && waitpid(interrupt.cleaner, &status, WNOHANG) > 0 && WIFEXITED(status) &&
+           (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == STATUS_NOT_FOUND);
 }
 
 /* In one piece, for others may write to the same terminal. */
@@ -83,7 +94,7 @@ say(char *start, char *end)
 
 /* Of what may be called here there is little; the library is not among it, for this thread may be in the midst of it. */
 static void
-on_signal(int signal)
+act(int signal)
 {
     enum phase phase = (enum phase)interrupt.phase;
     char *end = phase == NOTHING ? interrupt.nothing : phase == KEPT ? interrupt.kept : interrupt.unsure;
@@ -103,13 +114,42 @@ on_signal(int signal)
     _exit(128 + (interrupt.pending != 0 ? interrupt.pending : signal));
 }
 
+/*
+ * What the prompt's process passes on (shell.c) with a number may have come to the whole group, and so here, too, before
+ * it or behind it: the two are one.
+ */
+static void
+on_signal(int signal, siginfo_t *info, void *context)
+{
+    static volatile sig_atomic_t direct, passed_on, counted;
+
+    (void)context;
+    if (signal == SIGINT) {
+        if (info->si_code == SI_QUEUE && info->si_pid == getppid() && info->si_value.sival_int > 0) {
+            passed_on = info->si_value.sival_int;
+        } else {
+            direct++;
+        }
+        if (direct <= counted && passed_on <= counted) {
+            return;
+        }
+        counted++;
+    }
+    act(signal);
+}
+
 /* Who was told to ignore a signal, by nohup or as a shell's background job, goes on doing so. */
 static void
-set_handler(void (*handler)(int signal))
+set_handler(bool ours)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGALRM};
-    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_NODEFER | SA_RESTART};
+    struct sigaction action = {.sa_handler = SIG_DFL};
     struct sigaction before;
+
+    if (ours) {
+        action.sa_sigaction = on_signal;
+        action.sa_flags = SA_NODEFER | SA_RESTART | SA_SIGINFO;
+    }
 
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
@@ -136,7 +176,7 @@ prepare(const struct discard_options *options, const struct discard *discard)
     if (options->unsure != NULL) {
         (void)snprintf(interrupt.unsure, sizeof interrupt.unsure, "%s\n", options->unsure);
     }
-    set_handler(on_signal);
+    set_handler(true);
 }
 
 /* ---- the process beside ---- */
@@ -258,7 +298,7 @@ discard_submitted(const struct discard *discard, const char *key)
     interrupt.phase = RUNS;
     (void)alarm(0);
     if (interrupt.pending != 0) {
-        on_signal(interrupt.pending);
+        act(interrupt.pending);
     }
 }
 
@@ -275,7 +315,7 @@ void
 discard_end(struct discard *discard)
 {
     (void)alarm(0);
-    set_handler(SIG_DFL);
+    set_handler(false);
     gr_fd_close(&interrupt.cleaner_fd);
     if (discard->fd >= 0) {
         tell(discard, MARK_DONE);

@@ -227,6 +227,7 @@ load_table(granary_client *client, const struct load *load, const granary_graph 
                           : gr_fail(GRANARY_EINVAL, "a name has 1 to %d bytes", GRANARY_KEY_MAX - 1);
 
     if (err == GRANARY_OK) {
+        graph_options.flags |= strcmp(key, name) != 0 ? GRANARY_GRAPH_OWNED : 0; /* until it has the name */
         discard_submitting(remains, key, strcmp(key, name) != 0);
         err = granary_graph_submit(client, graph, &graph_options, key);
     }

@@ -423,7 +423,9 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
                                      .priority = run->priority,
                                      .timeout_ms = run->timeout_ms,
                                      .keep_going = run->keep_going,
-                                     .flags = run->no_recall || run->analyze ? GRANARY_GRAPH_NO_RECALL : 0};
+                                     .flags = (run->no_recall || run->analyze ? GRANARY_GRAPH_NO_RECALL : 0) |
+                                              /* also if the process beside it is killed, or has no answer */
+                                              (discards(run) || run->replace ? GRANARY_GRAPH_OWNED : 0)};
     char key[GRANARY_KEY_MAX];
     char *plan = NULL;
     int status;

@@ -46,7 +46,7 @@ def read(path: str) -> Header:
         else:
             groups.append([function])
         end = found.end()
-    types = {}
+    types: Dict[str, str] = {}
     for found in re.finditer(r"((?:^/\*(?:(?!\*/).)*\*/\n)?)(^(?:typedef )?(?:struct|enum)[ \w]*\{\n.*?^\}[ \w]*;)", source, re.S | re.M):
         named = re.search(r"\}\s*(\w+);$", found.group(2)) or re.match(r"(?:struct|enum) (\w+)", found.group(2))
         types[named.group(1) if named else f"constants {len(types)}"] = found.group(0)
@@ -128,13 +128,15 @@ def header_page(header: Header, version: str) -> str:
     return page + see_also(["granary.h(3)", "granary_errors(3)"])
 
 
-def errors_page(path: str, version: str) -> str:
+def errors_page(source: str, version: str) -> str:
     page = head("granary_errors", 3, version, "what the errors of granary mean")
     page += ".SH DESCRIPTION\nFunctions that can fail return\n.BR granary_err :\n.BR GRANARY_OK ,\nor one of these.\n"
     page += ".BR granary_error_message (3)\ntells of the last one what happened to which thing, and what to do next.\n"
-    for row in re.finditer(r'^ERR\((\w+), *(-?\d+), *(\d+), *"(.*)"\)', open(path, encoding="utf-8").read(), re.M):
-        name, value, status, words = row.groups()
-        page += f".TP\n.B {text(f'GRANARY_{name} ({value})')}\n{text(words)}; exit status of commands: {status}\n"
+    types = open(os.path.join(source, "include", "granary", "types.h"), encoding="utf-8").read()
+    told = dict(re.findall(r"^    GRANARY_(E\w+) = -\d+, */\* (.*) \*/$", types, re.M))
+    table = open(os.path.join(source, "include", "contract", "errors.def"), encoding="utf-8").read()
+    for name, value, status in re.findall(r'^ERR\((E\w+), *(-?\d+), *(\d+),', table, re.M):
+        page += f".TP\n.B {text(f'GRANARY_{name} ({value})')}\n{text(told[name])}. Exit status of commands: {status}.\n"
     return page + see_also(["granary_types.h(3)", "granary(1)"])
 
 
@@ -151,4 +153,4 @@ def write(source: str, out: str, version: str) -> None:
             with open(os.path.join(out, f"{page}.3"), "w", encoding="utf-8") as file:
                 file.write(words)
     with open(os.path.join(out, "granary_errors.3"), "w", encoding="utf-8") as file:
-        file.write(errors_page(os.path.join(source, "include", "contract", "errors.def"), version))
+        file.write(errors_page(source, version))

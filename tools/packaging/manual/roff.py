@@ -1,7 +1,6 @@
 """Pages as man(7) describes them: text whose signs mean themselves, paragraphs, lists, examples."""
 from __future__ import annotations
 
-import re
 import textwrap
 from typing import List
 
@@ -29,5 +28,5 @@ def code(block: str, indent: int = 4) -> str:
 
 def see_also(pages: List[str]) -> str:
     """Of "granary_connect(3)"."""
-    marked = [re.sub(r"^(.*)\((\d)\)$", lambda m: f".BR {text(m.group(1))} ({m.group(2)})", page) for page in pages]
+    marked = [f".BR {text(page[:-3])} {page[-3:]}" for page in pages]
     return ".SH SEE ALSO\n" + ",\n".join(marked) + "\n" if marked else ""

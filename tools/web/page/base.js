@@ -118,8 +118,9 @@ G.off = listener => { G.listeners = G.listeners.filter(other => other !== listen
 G.tell = message => G.listeners.slice().forEach(listener => listener(message));
 
 // Ask again and again while a view is open, at once and whenever `when` says so of a message: one question at a time, and
-// with thirty times as much rest, so that a page costs no daemon more than a thirtieth.
-G.poll = function (view, ask, when = () => true) {
+// with thirty times as much rest, so that a page costs no daemon more than a thirtieth. On a busy machine an answer takes long and
+// costs little: `most` ends that rest, but for questions that are large.
+G.poll = function (view, ask, when = () => true, most = 2000) {
   let busy = false, again = false;
   const run = async () => {
     if (busy || view.closed) { again = true; return; }
@@ -135,7 +136,7 @@ G.poll = function (view, ask, when = () => true) {
     setTimeout(() => {
       busy = false;
       if (again) { again = false; run(); }
-    }, Math.max(300, 30 * (performance.now() - began)));
+    }, Math.min(most, Math.max(300, 30 * (performance.now() - began))));
   };
   run();
   if (!G.report) view.listeners.push(G.on(message => { if (!document.hidden && when(message)) run(); }));
@@ -143,13 +144,13 @@ G.poll = function (view, ask, when = () => true) {
 };
 
 // A part of a view of something that may run: once, and again while it does.
-G.whileRuns = function (view, runs, ask, again = ask) {
+G.whileRuns = function (view, runs, ask, again = ask, most = 2000) {
   let first = true;
   return G.poll(view, async () => {
     if (!first && !runs()) return;
     await (first ? ask() : again());
     first = false;
-  }, G.changed());
+  }, G.changed(), most);
 };
 
 // Every n-th message; and when graphs have changed.

@@ -42,7 +42,7 @@ G.TimeChart = class {
     if (samples.length === 0 || this.canvas.clientWidth === 0) return;
     const {context, width, height} = G.context(this.canvas);
     const left = 64, bottom = height - 20, end = samples[samples.length - 1].at_ms;
-    const span = Math.max(60e3, Math.min(900e3, Math.ceil((end - samples[0].at_ms) / 60e3) * 60e3)), begin = end - span;
+    const past = end - samples[0].at_ms, span = past <= 60e3 ? 60e3 : Math.min(900e3, Math.ceil(past / 180e3) * 180e3), begin = end - span;
     const x = at => left + (at - begin) / span * (width - left - 4);
     const seen = samples.filter(sample => sample.at_ms >= begin - 2000);
     const heights = seen.map(sample => Math.max(series.reduce((sum, one) => sum + (one.line ? 0 : one.read(sample)), 0), ...series.map(one => one.line ? one.read(sample) : 0)));
@@ -90,6 +90,11 @@ G.TimeChart = class {
         context.beginPath();
         context.setLineDash(one.dash ? [5, 4] : []);
         part.forEach(sample => context.lineTo(x(sample.at_ms), y(one.read(sample))));
+        if (!one.dash && series.some(other => !other.line)) { // seen before any area
+          context.strokeStyle = G.color('panel');
+          context.lineWidth = 4;
+          context.stroke();
+        }
         context.strokeStyle = G.color(one.color);
         context.lineWidth = 1.75;
         context.stroke();

@@ -141,7 +141,7 @@
         busy = false;
       }
     };
-    const grid = new G.Grid(SUBTASKS.map(column => column.key === 'subtask' && !G.report ? {...column, click: row => why(row.subtask)} : column), {caption: 'Subtasks', more: () => more().catch(console.error), empty: 'The graph has no subtasks yet.'});
+    const grid = new G.Grid(SUBTASKS.map(column => column.key === 'subtask' && !G.report ? {...column, click: row => why(row.subtask)} : column), {caption: 'Subtasks', more: () => more().catch(console.error), empty: 'No subtask is known: there are none yet, or those of a large graph that has ended made room for others.'});
     return {element: grid.element, again: () => more(true), first: () => more()};
   }
 
@@ -161,7 +161,7 @@
       const [row] = await G.rows('graphs', {key});
       known = row;
       G.empty(head, h('p', {}, h('span', {class: 'chip', 'data-mark': row.state}, row.state), ' ', progress(row.progress), ` ${G.number(row.done)} of ${G.number(row.subtasks)} subtasks, ${row.running} running, ${row.ready} ready, ${row.failed} failed, ${row.retries} retries. Session ${row.session}, submitted ${G.time(row.submitted_ms)}`,
-        row.ended_ms > 0 ? `, took ${G.duration((row.ended_ms - row.submitted_ms) * 1e6)}.` : '.'), row.message ? h('p', {class: 'notice'}, row.error ? `${row.error}: ` : '', row.message) : null);
+        row.ended_ms > 0 ? `, took ${row.ended_ms > row.submitted_ms ? G.duration((row.ended_ms - row.submitted_ms) * 1e6) : 'less than 1 ms'}.` : '.'), row.message ? h('p', {class: 'notice'}, row.error ? `${row.error}: ` : '', row.message) : null);
     }, G.changed());
     G.whileRuns(view, ran, rows.first, rows.again);
     G.whileRuns(view, ran, async () => { await pull(); stream.fit(); });
@@ -172,7 +172,7 @@
       G.empty(nodes, G.table('What each node has done', [{key: 'node', show: G.shortName}, {key: 'subtasks', show: (value, node) => G.progress(node)}, {key: 'running', number: true}, {key: 'ready', number: true}, {key: 'failed', number: true}, {key: 'time_ns', label: 'time', number: true}, {key: 'bytes', label: 'out', number: true}], counted.nodes, 'No subtask is known yet.'));
       if (plan === null) plan = G.parsePlan(counted.nodes.reduce((sum, node) => sum + node.succeeded + node.waiting, 0) > 50000 ? '' : await G.command('plan', {key}));
       dag.set(plan.length <= 400 ? plan : [], counted.nodes);
-    });
+    }, undefined, 120e3);
     return h('div', {class: 'views'}, G.report ? null : h('p', {}, h('a', {href: '#graphs'}, '← All graphs')), panel(G.report ? null : key, head, G.report ? null : h('p', {class: 'buttons'}, whyButton(key, answer), h('a', {class: 'button', href: `trace.json?${G.query({key})}`, download: `${key.replace(/\W+/g, '_')}.trace.json`}, 'Download timeline')), answer),
       dagPanel, panel('Task stream', stream.element), panel('Results', targets), panel('Subtasks', rows.element),
       panel('Texts', opened('How it is computed', () => G.command('plan', {key})), opened('What its functions printed', () => G.command('logs', {key, ...(G.report ? {} : {tail: 1000})}))));
@@ -199,7 +199,9 @@
   G.views.objects = view => {
     const detail = h('div', {'aria-live': 'polite'}), text = h('input', {type: 'search', placeholder: 'beginning of an id', 'aria-label': 'Beginning of an id', change: () => again()});
     const where = h('select', {'aria-label': 'Where objects are', change: () => again()}, [['', 'anywhere'], ['memory', 'in memory'], ['disk', 'on disk'], ['deleting', 'being deleted'], ['alias', 'aliases']].map(([value, name]) => h('option', {value}, name)));
+    const session = h('select', {'aria-label': 'Session', change: () => again()}, h('option', {value: ''}, 'session default'));
     const count = h('span', {class: 'soft', role: 'status'});
+    G.command('spaces').then(spaces => session.append(...(spaces || []).filter(space => space.name !== 'default').map(space => h('option', {value: space.name}, `session ${space.name}`)))).catch(() => {});
     let next = '0', busy = false, items = [], generation = 0;
     const grid = new G.Grid([{key: 'id', width: 300, click: row => choose(row)}, {key: 'names', width: 170}, state, {key: 'data_bytes', label: 'size', number: true, width: 90}, {key: 'pins', number: true, width: 60}, {key: 'sealed_at_ms', label: 'sealed', width: 85}, {key: 'levels', width: 110},
       {key: 'importance', number: true, width: 100}, {key: 'persistent', width: 100}, {key: 'numa_node', label: 'node', number: true, width: 70}, {key: 'message', label: 'error', width: 240}],
@@ -209,12 +211,12 @@
       if (busy || next === '') return;
       busy = true;
       try {
-        const answer = await G.ask('objects', {limit: 4096, ...(next === '0' ? {} : {cursor: next}), state: where.value, key: text.value.trim() || null});
+        const answer = await G.ask('objects', {limit: 4096, ...(next === '0' ? {} : {cursor: next}), state: where.value, session: session.value, key: text.value.trim() || null});
         if (mine === generation) {
           for (const row of answer.answer || []) items.push(row);
           next = answer.about.next;
           const all = G.history.length > 0 ? G.history[G.history.length - 1].objects : items.length;
-          count.textContent = next === '' ? `${G.number(items.length)} objects` : `${G.number(items.length)} read so far, of ${G.number(all)}`;
+          count.textContent = next === '' ? `${G.number(items.length)} objects` : `${G.number(items.length)} read so far; the store has ${G.number(all)}`;
           grid.set(items);
           view.fail(null);
         }
@@ -228,14 +230,14 @@
     const again = () => { generation++; items = []; next = '0'; grid.set(items); more(); };
     const choose = async row => {
       G.empty(detail, h('p', {class: 'soft'}, 'Asking …'));
-      const [why, leases, pins] = await Promise.all([G.command('why', {key: row.id}).catch(error => ({facts: [{text: error.message}]})), G.command('leases').catch(() => []), G.command('pins', {key: row.id}).catch(() => [])]);
+      const [why, leases, pins] = await Promise.all([G.command('why', {key: row.id, session: session.value}).catch(error => ({facts: [{text: error.message}]})), G.command('leases').catch(() => []), G.command('pins', {key: row.id, session: session.value}).catch(() => [])]);
       G.empty(detail, panel(`Object ${row.id}`, h('dl', {}, Object.entries(row).filter(([, value]) => value !== '' && value !== null).map(([name, value]) => [h('dt', {}, name), h('dd', {}, G.cell(name, value))]))),
         facts('Why it is there', why), panel('Who holds it', G.table('Leases', [{key: 'client', show: String}, {key: 'pid', show: String}, {key: 'tag'}, {key: 'count', number: true}], (leases || []).filter(lease => lease.id === row.id), 'Nobody leases it.'),
           G.table('Pins', [{key: 'owner'}, {key: 'client', show: String}, {key: 'reason'}, {key: 'text'}], pins || [], 'Nobody has pinned it.')));
       detail.scrollIntoView({block: 'nearest'});
     };
     more();
-    return h('div', {class: 'views'}, panel(null, h('div', {class: 'bar'}, text, where, h('button', {type: 'button', click: again}, 'Read again'), count), grid.element), detail);
+    return h('div', {class: 'views'}, panel(null, h('div', {class: 'bar'}, text, where, session, h('button', {type: 'button', click: again}, 'Read again'), count), grid.element), detail);
   };
 
   // ---- results ----

@@ -204,10 +204,11 @@ text_part(struct text_call *call)
     int64_t count = call->node->count > 2 ? call->ints[2] : INT64_MAX;
     int64_t end;
 
-    from = from < 0 ? characters + (from < -characters - 1 ? -characters - 1 : from) : from - 1;
-    from = from < -1 ? -1 : from;
+    from = from >= 0                       ? from - 1
+           : from < INT64_MIN + characters ? INT64_MIN
+                                           : characters + from; /* may lie before the text */
     if (__builtin_add_overflow(from, count, &end)) {
-        end = INT64_MAX;
+        end = count < 0 ? INT64_MIN : INT64_MAX;
     }
     if (end < from) {
         int64_t other = end;
