@@ -16,8 +16,9 @@ cut_by_number(struct sql_statement *q, struct sql_rel *rel, const struct sql_sel
         return false;
     }
     if (select->ties > 0) {
-        where = sql_printf(q, "`%s` > %lld and `%s` <= %lld", number, (long long)select->offset, bound,
-                           (long long)(select->offset + select->ties));
+        where = sql_printf(
+            q, "`%s` > %lld and `%s` <= %lld", number, (long long)select->offset, bound,
+            (long long)(select->ties > INT64_MAX - select->offset ? INT64_MAX : select->offset + select->ties));
     } else { /* rows that are left count behind OFFSET */
         where = sql_printf(q, "`%s` > %lld and `%s` <= %lld + floor(`%s` * %.17g / 100e0)", number,
                            (long long)select->offset, number, (long long)select->offset, bound, *select->percent);

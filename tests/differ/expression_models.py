@@ -1012,7 +1012,7 @@ for kind in 'dm':
         sql(name, alias + '({0})', kind, lambda row, o, n=size: of_minute(row[0]) // n, alias=alias)
     both('NANOSECONDS', 'nanoseconds({0})', kind, lambda row, o: of_minute(row[0]) * 1000)
     sql('NANOSECONDS', 'nanosecond({0})', kind, lambda row, o: of_minute(row[0]) * 1000, alias='nanosecond')
-    both('EPOCH_MS', 'epoch_ms({0})', kind, lambda row, o: us_since_1970(row[0]) // 1000)
+    both('EPOCH_MS', 'epoch_ms({0})', kind, lambda row, o: cut_off(us_since_1970(row[0]), 1000))
     both('EPOCH_US', 'epoch_us({0})', kind, lambda row, o: us_since_1970(row[0]))
     both('EPOCH_NS', "epoch_ns(case when year({0}) between 1700 and 2200 then {0} end)", kind, lambda row, o: us_since_1970(row[0]) * 1000 if 1700 <= row[0].year <= 2200 else None)
 both('EPOCH_MS', 'epoch_ms({0})', 'i', lambda row, o: datetime.datetime(1970, 1, 1) + datetime.timedelta(milliseconds=row[0]))
@@ -1162,4 +1162,5 @@ def later(row, options):
 
 
 for kind in 'dm':
+    both('ADD_MONTHS', 'add_months({0}, [0])', kind, lambda row, o: later(row, ['+', o[0], 'month']), [[0, 1, -1, 13, -25]])
     both('ADD_INTERVAL', "{0} [0] interval '[1]' [2]", kind, later, [['+', '-'], [0, 1, 3, 14], ['day', 'month', 'year', 'hour', 'minute', 'second']])

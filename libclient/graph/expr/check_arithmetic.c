@@ -151,7 +151,7 @@ expr_months_alone(const struct gr_expr *expr)
 {
     return gr_fail(GRANARY_ETYPE,
                    "position %d: months and years are added to a date or timestamp only, and multiplied by whole "
-                   "numbers as written only",
+                   "numbers as written only: write add_months(day, n), or in SQL day + interval '1 month' * n",
                    expr->position);
 }
 

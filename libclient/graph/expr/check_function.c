@@ -128,7 +128,8 @@ static const struct {
     {'x', "a number", GRANARY_FLOAT64},
     {'t', "a date or timestamp", GRANARY_DATE},
     {'*', "a value", GRANARY_STRING},
-    {'c', "a date, time or timestamp", GRANARY_TIMESTAMP},
+    {'p', "a date, time, timestamp or duration", GRANARY_TIMESTAMP},
+    {'r', "a date, timestamp or duration", GRANARY_TIMESTAMP},
     {'y', "a binary", GRANARY_BINARY},
     {'w', "a string or binary", GRANARY_STRING},
 };
@@ -150,8 +151,10 @@ letter_takes(char letter, const struct gr_expr *expr)
         return expr_is_numeric(expr->dtype);
     case 't':
         return expr_has_day(expr->dtype);
-    case 'c':
-        return expr_has_day(expr->dtype) || expr->dtype == GRANARY_TIME;
+    case 'p':
+        return expr_has_day(expr->dtype) || expr->dtype == GRANARY_TIME || expr->dtype == GRANARY_DURATION;
+    case 'r':
+        return expr_has_day(expr->dtype) || expr->dtype == GRANARY_DURATION;
     default:
         return true;
     }

@@ -156,18 +156,17 @@ expr_check_date_part(struct gr_expr *expr)
     if (expr->operands[0]->dtype != GRANARY_STRING) {
         return expr_wrong_operand(expr, 0, "the name of a part");
     }
-    return expr_has_day(at->dtype) || at->dtype == GRANARY_TIME
+    return expr_has_day(at->dtype) || at->dtype == GRANARY_TIME || at->dtype == GRANARY_DURATION
                ? GRANARY_OK
-               : expr_wrong_operand(expr, 1, "a date, time or timestamp");
+               : expr_wrong_operand(expr, 1, "a date, time, timestamp or duration");
 }
 
-/* Two of one dtype, which has hours where the unit is below a day. */
+/* Two of one dtype. */
 granary_err
 expr_check_date_diff(struct gr_expr *expr)
 {
     granary_err err = check_unit(expr, false);
     granary_dtype dtype;
-    bool clock;
 
     for (size_t i = 1; i < 3 && err == GRANARY_OK; i++) {
         err = read_moment(expr, expr->operands[i]);
@@ -178,10 +177,8 @@ expr_check_date_diff(struct gr_expr *expr)
     if (err != GRANARY_OK) {
         return err;
     }
-    clock = strcmp(expr->operands[0]->text, "hour") == 0 || strcmp(expr->operands[0]->text, "minute") == 0 ||
-            strstr(expr->operands[0]->text, "second") != NULL;
     dtype = expr->operands[1]->dtype;
-    if (dtype != expr->operands[2]->dtype || (clock && dtype == GRANARY_DATE)) {
+    if (dtype != expr->operands[2]->dtype) {
         if (!expr_is_temporal(dtype) || !expr_is_temporal(expr->operands[2]->dtype)) {
             return expr_wrong_operand(expr, 2, "what its argument before is");
         }
@@ -271,10 +268,10 @@ expr_check_epoch_units(struct gr_expr *expr)
         expr->dtype = GRANARY_TIMESTAMP;
         return GRANARY_OK;
     }
-    if (err == GRANARY_OK && !expr_has_day(operand->dtype) && operand->dtype != GRANARY_TIME) {
-        return expr_wrong_type(expr, "a date, time or timestamp");
+    if (err == GRANARY_OK && !expr_has_day(operand->dtype) && operand->dtype != GRANARY_TIME &&
+        operand->dtype != GRANARY_DURATION) {
+        return expr_wrong_type(expr, "a date, time, timestamp or duration");
     }
     expr->dtype = GRANARY_INT64;
-    return err == GRANARY_OK && operand->dtype == GRANARY_DATE ? expr_convert(&expr->operands[0], GRANARY_TIMESTAMP)
-                                                               : err;
+    return err;
 }

@@ -187,8 +187,9 @@ expr_convert(struct gr_expr **slot, granary_dtype dtype)
             return GRANARY_OK;
         }
     }
-    if (expr_is_literal(inner) && inner->dtype == GRANARY_DATE && dtype == GRANARY_TIMESTAMP) {
-        inner->value.i *= 86400000000; /* a date fits int32 */
+    if (expr_is_literal(inner) && inner->dtype == GRANARY_DATE && dtype == GRANARY_TIMESTAMP &&
+        gr_dtype_fits(dtype, inner->value.i * 86400000000)) { /* else it is an error when it runs */
+        inner->value.i *= 86400000000;
         inner->dtype = dtype;
         return GRANARY_OK;
     }

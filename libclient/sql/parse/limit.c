@@ -1,5 +1,5 @@
 /* LIMIT, OFFSET and FETCH: whole numbers, expressions of numbers as written and of subqueries, and parts of a hundred. */
-#include <limits.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,9 +72,11 @@ parse_count(struct parse *p, const PgQuery__Node *from, const char *what, int64_
     }
     if (value != NULL && value->val_case == PG_QUERY__A__CONST__VAL_FVAL) {
         char *end;
-        long long count = strtoll(TAKE(p, value->fval, fval), &end, 10);
+        long long count;
 
-        if (*end == '\0' && count >= 0 && count < LLONG_MAX) {
+        errno = 0;
+        count = strtoll(TAKE(p, value->fval, fval), &end, 10);
+        if (*end == '\0' && count >= 0 && errno == 0) {
             *ret_count = count;
             return true;
         }

@@ -169,10 +169,12 @@ dtype_of_clock(const char *name)
 static const char *
 interval_of(const char *name)
 {
-    static const char *const units[] = {"weeks", "days", "hours", "minutes", "seconds", "milliseconds", "microseconds"};
+    static const char *const units[] = {"years", "quarters", "months",  "weeks",        "days",
+                                        "hours", "minutes",  "seconds", "milliseconds", "microseconds"};
     static const char *const intervals[] = {
-        "interval '7 day'",    "interval '1 day'",         "interval '1 hour'",       "interval '1 minute'",
-        "interval '1 second'", "interval '1 millisecond'", "interval '1 microsecond'"};
+        "interval '1 year'",        "interval '1 quarter'",    "interval '1 month'",  "interval '7 day'",
+        "interval '1 day'",         "interval '1 hour'",       "interval '1 minute'", "interval '1 second'",
+        "interval '1 millisecond'", "interval '1 microsecond'"};
 
     for (size_t i = 0; strncmp(name, "to_", 3) == 0 && i < sizeof units / sizeof units[0]; i++) {
         if (strcmp(units[i], name + 3) == 0) {

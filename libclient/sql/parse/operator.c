@@ -1,5 +1,7 @@
 /* Operators: IN, BETWEEN, LIKE, comparisons, arithmetic, logic, CASE. */
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "sql/parse/private.h"
 
@@ -286,6 +288,57 @@ is_interval(const struct sql_expr *expr)
     return is;
 }
 
+/* Of an interval of months alone, as written, how many they are; 0: it is another one. */
+static int
+months_of(const struct sql_expr *expr)
+{
+    static const struct {
+        const char *unit;
+        int months;
+    } units[] = {{"month", 1}, {"quarter", 3}, {"year", 12}, {"decade", 120}};
+    const char *text = expr->kind == SQL_LITERAL && strncmp(expr->text, "interval '", 10) == 0 ? expr->text + 10 : "";
+    char *end;
+    long count = strtol(text, &end, 10);
+
+    end += strspn(end, " ");
+    for (size_t i = 0; i < sizeof units / sizeof units[0] && count > -100000 && count < 100000; i++) {
+        size_t size = strlen(units[i].unit);
+
+        if (strncasecmp(end, units[i].unit, size) == 0 &&
+            (strcmp(end + size, "'") == 0 || strcmp(end + size, "s'") == 0)) {
+            return (int)count * units[i].months;
+        }
+    }
+    return 0;
+}
+
+/* day + interval '2 months' * n: add_months(day, n * 2). NULL: it is another sum, or the statement has failed. */
+static struct sql_expr *
+sum_of_months(struct parse *p, const struct sql_expr *expr)
+{
+    bool minus = strcmp(expr->text, "-") == 0;
+
+    for (size_t i = minus; i < 2; i++) {
+        const struct sql_expr *product = expr->args[i];
+        bool is = product->kind == SQL_INFIX && product->count == 2 && strcmp(product->text, "*") == 0;
+
+        for (size_t k = 0; is && k < 2; k++) {
+            int months = months_of(product->args[k]);
+            struct sql_expr *number = product->args[1 - k];
+
+            if (months != 0 && number->kind != SQL_LITERAL) {
+                const char *factor = sql_printf(p->q, "%d", minus ? -months : months);
+
+                return sql_parse_new_call(
+                    p, SQL_FUNCTION, expr->position, "add_months", expr->args[1 - i],
+                    sql_parse_new_call(p, SQL_INFIX, expr->position, "*", number,
+                                       sql_parse_new_expr(p, SQL_LITERAL, expr->position, factor, 0)));
+            }
+        }
+    }
+    return NULL;
+}
+
 /* A date and an interval make a timestamp. */
 static struct sql_expr *
 make_moment(struct parse *p, struct sql_expr *expr)
@@ -294,6 +347,9 @@ make_moment(struct parse *p, struct sql_expr *expr)
                (strcmp(expr->text, "+") == 0 || strcmp(expr->text, "-") == 0);
 
     if (sum && is_interval(expr->args[0]) != is_interval(expr->args[1])) {
+        struct sql_expr *months = sum_of_months(p, expr);
+
+        expr = months != NULL ? months : expr;
         expr = sql_parse_new_call(p, SQL_FUNCTION, expr->position, "moment", expr, NULL);
         if (expr != NULL) {
             expr->written = "value"; /* an operator has no name */

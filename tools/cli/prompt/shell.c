@@ -310,7 +310,7 @@ shell_feed(struct shell *shell, const char *text, size_t size)
                               "sql");
             ended = true;
         }
-        if (ended) {
+        if (ended || (shell->is_prompt && shell_is_fresh(shell))) { /* comments alone wait for nothing */
             shell_clear(shell);
         }
         text += taken;

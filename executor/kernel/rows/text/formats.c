@@ -137,17 +137,23 @@ give_many(struct text_call *call, char c, int64_t count)
 
 /* A text of so many characters within the width. */
 static bool
-give_aligned(struct text_call *call, const struct gr_spec *spec, struct rows_text text, char align)
+give_filled(struct text_call *call, const struct gr_spec *spec, struct rows_text text, char align, char fill)
 {
     int64_t missing = spec->width - rows_utf8_count(&text);
     int64_t before = align == '>' ? missing : align == '^' ? missing / 2 : 0;
 
     missing = missing < 0 ? 0 : missing;
     before = before < 0 ? 0 : before;
-    give_many(call, ' ', before);
+    give_many(call, fill, before);
     text_give(call, text);
-    give_many(call, ' ', missing - before);
+    give_many(call, fill, missing - before);
     return true;
+}
+
+static bool
+give_aligned(struct text_call *call, const struct gr_spec *spec, struct rows_text text, char align)
+{
+    return give_filled(call, spec, text, align, ' ');
 }
 
 /* Digits with a mark between thousands of those before the point. */
@@ -219,7 +225,19 @@ write_shortest(double value, char *digits)
     }
 }
 
-/* Those that are no numbers have no digits to count: with a width they are errors. */
+/* nan and infinite values are words, as in fmt: zeros stand behind them. A nan has no sign of its own. */
+static bool
+give_no_number(struct text_call *call, const struct gr_spec *spec, double value)
+{
+    bool upper = isupper((unsigned char)spec->type) != 0;
+    const char sign[2] = {value < 0 ? '-' : spec->sign, '\0'};
+    char text[8];
+    int size = snprintf(text, sizeof text, "%s%s", sign, isnan(value) ? upper ? "NAN" : "nan" : upper ? "INF" : "inf");
+    char align = spec->zeros || spec->align == '\0' ? '<' : spec->align;
+
+    return give_filled(call, spec, (struct rows_text){text, (size_t)size}, align, spec->zeros ? '0' : ' ');
+}
+
 static bool
 give_real(struct text_call *call, const struct gr_spec *spec, double value)
 {
@@ -229,10 +247,7 @@ give_real(struct text_call *call, const struct gr_spec *spec, double value)
     double size = fabs(value);
 
     if (!isfinite(value)) {
-        return spec->width == 0 && !spec->zeros && spec->sign == '\0' && !isupper((unsigned char)spec->type) &&
-               text_give(call, isnan(value) ? (struct rows_text){"nan", 3}
-                               : value < 0  ? (struct rows_text){"-inf", 4}
-                                            : (struct rows_text){"inf", 3});
+        return give_no_number(call, spec, value);
     }
     if (general) {
         (void)snprintf(digits, sizeof digits, "%#.*g", spec->precision, size);

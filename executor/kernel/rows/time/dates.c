@@ -20,6 +20,19 @@ clock_of(int64_t at)
     return rest < 0 ? rest + DAY_US : rest;
 }
 
+/* Days of what has microseconds, and what is left of them: a duration has whole days, and a rest of its sign. */
+static int64_t
+days_in(granary_dtype dtype, int64_t at)
+{
+    return dtype == GRANARY_DURATION ? at / DAY_US : floor_divide(at, DAY_US);
+}
+
+static int64_t
+clock_in(granary_dtype dtype, int64_t at)
+{
+    return dtype == GRANARY_DURATION ? at % DAY_US : clock_of(at);
+}
+
 static int64_t
 day_of_week(int64_t days)
 {
@@ -137,16 +150,16 @@ op_date_part(struct node *node, int64_t n)
 
     node_strict(node, n);
     for (int64_t i = 0; i < n; i++) {
-        int64_t days = clock ? floor_divide(at[i], DAY_US) : at[i];
+        int64_t days = clock ? days_in(a->dtype, at[i]) : at[i];
 
         if (node->op == GR_OP_EPOCH) {
             ((double *)room)[i] = clock ? (double)at[i] / 1e6 : (double)at[i] * 86400.0;
         } else if (node->op == GR_OP_JULIAN) {
             ((double *)room)[i] = (double)(days + 2440588) + (clock ? (double)clock_of(at[i]) / (double)DAY_US : 0.0);
         } else if (node->op >= GR_OP_HOUR) {
-            out[i] = clock ? clock_part(node->op, clock_of(at[i])) : 0;
+            out[i] = clock ? clock_part(node->op, clock_in(a->dtype, at[i])) : 0;
         } else {
-            out[i] = date_part(node->op, days);
+            out[i] = a->dtype == GRANARY_DURATION ? days : date_part(node->op, days);
         }
     }
     return GRANARY_OK;
@@ -191,11 +204,14 @@ part_one(const struct named_part *part, granary_dtype dtype, int64_t at, int64_t
 {
     bool clock = dtype != GRANARY_DATE;
 
-    if (!part->known || (dtype == GRANARY_TIME && part->op < GR_OP_HOUR)) {
+    if (!part->known || (dtype == GRANARY_TIME && part->op < GR_OP_HOUR) ||
+        (dtype == GRANARY_DURATION && part->op < GR_OP_HOUR && part->op != GR_OP_DAY)) {
         return false;
     }
     if (part->op >= GR_OP_HOUR) {
-        *ret_value = clock ? clock_part(part->op, clock_of(at)) : 0;
+        *ret_value = clock ? clock_part(part->op, clock_in(dtype, at)) : 0;
+    } else if (dtype == GRANARY_DURATION) {
+        *ret_value = days_in(dtype, at);
     } else {
         *ret_value = date_part(part->op, clock ? floor_divide(at, DAY_US) : at);
         if (part->op == GR_OP_DAYOFWEEK) {
@@ -325,6 +341,27 @@ add_interval_one(const struct node *node, int64_t at, int64_t *ret_value)
            !__builtin_add_overflow(*ret_value, by->value.i, ret_value);
 }
 
+/* So many months are more than between any two days. */
+#define MONTHS_MOST 200000000
+
+static bool
+add_months_one(const struct node *node, int64_t i, int64_t *ret_value)
+{
+    int64_t at = ((const int64_t *)node->operands[0]->values)[i];
+    int64_t months = node_int_at(node->operands[1], i);
+    bool clock = node->dtype != GRANARY_DATE;
+    int64_t days = clock ? floor_divide(at, DAY_US) : at;
+
+    if (months < -MONTHS_MOST || months > MONTHS_MOST) {
+        return false;
+    }
+    days = gr_date_add_months(days, months);
+    *ret_value = days;
+    return clock ? !__builtin_mul_overflow(days, DAY_US, ret_value) &&
+                       !__builtin_add_overflow(*ret_value, clock_of(at), ret_value)
+                 : is_day(days);
+}
+
 static bool
 last_day_one(const struct node *a, int64_t i, int64_t *ret_value)
 {
@@ -442,6 +479,9 @@ op_date_make(struct node *node, int64_t n)
         case GR_OP_DATE_TRUNC:
             unit = unit != NULL ? unit : unit_of_row(node->operands[0], n, i);
             done = unit != NULL && truncate_one(node, unit, ((const int64_t *)node->operands[1]->values)[i], &out[i]);
+            break;
+        case GR_OP_ADD_MONTHS:
+            done = add_months_one(node, i, &out[i]);
             break;
         case GR_OP_LAST_DAY:
             done = last_day_one(node->operands[0], i, &out[i]);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "contract/int128.h"
 #include "data/value/calendar.h"
 #include "kernel/rows/node.h"
 
@@ -68,27 +69,31 @@ months_since_0(int64_t days)
 
 /* ---- differences ---- */
 
-/* How many beginnings of a unit lie between. Those of months divide years as numbers. */
-static int64_t
-borders_between(const struct unit *unit, granary_dtype dtype, int64_t a, int64_t b)
+/* How many beginnings of a unit lie between. Those of months divide years as numbers. false: more than an int64 counts */
+static bool
+borders_between(const struct unit *unit, granary_dtype dtype, int64_t a, int64_t b, int64_t *ret_count)
 {
     if (unit->months > 0) {
-        return months_since_0(days_of(dtype, b)) / unit->months - months_since_0(days_of(dtype, a)) / unit->months;
+        *ret_count =
+            months_since_0(days_of(dtype, b)) / unit->months - months_since_0(days_of(dtype, a)) / unit->months;
+    } else if (unit->is_week) { /* as in DuckDB: of the days between */
+        *ret_count = (days_of(dtype, b) - days_of(dtype, a)) / 7;
+    } else if (dtype == GRANARY_DATE) {
+        return !__builtin_mul_overflow(b - a, DAY_US / unit->us, ret_count);
+    } else {
+        return !__builtin_sub_overflow(floor_divide(b, unit->us), floor_divide(a, unit->us), ret_count);
     }
-    if (unit->is_week) { /* as in DuckDB: of the days between */
-        return (days_of(dtype, b) - days_of(dtype, a)) / 7;
-    }
-    return dtype == GRANARY_DATE ? b - a : floor_divide(b, unit->us) - floor_divide(a, unit->us);
+    return true;
 }
 
 /* Whole months from a to a later b. The last day of b's month is as late as any of a's. */
 static int64_t
-whole_months(int64_t a, int64_t b)
+whole_months(granary_dtype dtype, int64_t a, int64_t b)
 {
-    int64_t from = floor_divide(a, DAY_US);
-    int64_t to = floor_divide(b, DAY_US);
-    int64_t clock_a = a - from * DAY_US;
-    int64_t clock_b = b - to * DAY_US;
+    int64_t from = days_of(dtype, a);
+    int64_t to = days_of(dtype, b);
+    int64_t clock_a = dtype == GRANARY_DATE ? 0 : a - from * DAY_US;
+    int64_t clock_b = dtype == GRANARY_DATE ? 0 : b - to * DAY_US;
     struct gr_civil first = gr_date_civil(from);
     struct gr_civil last = gr_date_civil(to);
     bool at_end = gr_date_civil(to + 1).day == 1;
@@ -98,13 +103,17 @@ whole_months(int64_t a, int64_t b)
     return months - (last.day < day || (last.day == day && clock_b < clock_a));
 }
 
-static int64_t
-whole_units(const struct unit *unit, int64_t a, int64_t b)
+/* false: more than an int64 counts */
+static bool
+whole_units(const struct unit *unit, granary_dtype dtype, int64_t a, int64_t b, int64_t *ret_count)
 {
-    if (unit->months == 0) {
-        return (b - a) / unit->us;
+    gr_int128 count = ((gr_int128)b - a) * (dtype == GRANARY_DATE ? DAY_US : 1) / (unit->us > 0 ? unit->us : 1);
+
+    if (unit->months > 0) {
+        count = a <= b ? whole_months(dtype, a, b) / unit->months : -(whole_months(dtype, b, a) / unit->months);
     }
-    return a <= b ? whole_months(a, b) / unit->months : -(whole_months(b, a) / unit->months);
+    *ret_count = (int64_t)count;
+    return count >= INT64_MIN && count <= INT64_MAX;
 }
 
 granary_err
@@ -115,25 +124,13 @@ op_date_diff(struct node *node, int64_t n)
     const int64_t *a = node->operands[1]->values;
     const int64_t *b = node->operands[2]->values;
     int64_t *out = node_room(node, ROWS_INT);
-    int64_t scale = dtype == GRANARY_DATE ? DAY_US : 1;
 
     node_strict(node, n);
     for (int64_t i = 0; i < n; i++) {
-        int64_t from = 0;
-        int64_t to = 0;
-        int64_t between;
-
         out[i] = 0;
-        if (!node_counts(node, i)) {
-            continue;
-        }
-        if (node->op == GR_OP_DATE_DIFF) {
-            out[i] = borders_between(&unit, dtype, a[i], b[i]);
-        } else if (__builtin_mul_overflow(a[i], scale, &from) || __builtin_mul_overflow(b[i], scale, &to) ||
-                   __builtin_sub_overflow(to, from, &between)) {
+        if (node_counts(node, i) && !(node->op == GR_OP_DATE_DIFF ? borders_between(&unit, dtype, a[i], b[i], &out[i])
+                                                                  : whole_units(&unit, dtype, a[i], b[i], &out[i]))) {
             node_mark_bad(node, i, n);
-        } else {
-            out[i] = whole_units(&unit, from, to);
         }
     }
     return GRANARY_OK;
@@ -262,19 +259,17 @@ op_epoch_units(struct node *node, int64_t n)
     const struct node *a = node->operands[0];
     int64_t *out = node_room(node, ROWS_INT);
     bool back = node->dtype == GRANARY_TIMESTAMP;
+    int64_t factor = (back || node->op == GR_OP_EPOCH_NS) ? 1000 : 1;
+    int64_t divisor = !back && node->op == GR_OP_EPOCH_MS ? 1000 : 1;
 
+    if (a->dtype == GRANARY_DATE) {
+        factor *= DAY_US / divisor;
+        divisor = 1;
+    }
     node_strict(node, n);
     for (int64_t i = 0; i < n; i++) {
-        int64_t at = node_int_at(a, i);
-        bool done = true;
+        bool done = !__builtin_mul_overflow(node_int_at(a, i) / divisor, factor, &out[i]);
 
-        if (node->op == GR_OP_EPOCH_US) {
-            out[i] = at;
-        } else if (back || node->op == GR_OP_EPOCH_NS) {
-            done = !__builtin_mul_overflow(at, 1000, &out[i]);
-        } else {
-            out[i] = floor_divide(at, 1000);
-        }
         if (!done && node_counts(node, i)) {
             node_mark_bad(node, i, n);
         }
