@@ -420,8 +420,9 @@ select timestamp '2020-01-01' + interval (x) seconds as t from whole order by i
 2020-01-01T00:00:01.500000
 2020-01-01T00:00:02.500000
 
-select date '2020-01-31' + interval (i) months from whole
-error: line 1, column 28: months and years are added to a date
+select date '2020-01-31' + interval (i) months from whole order by i
+2020-02-29T00:00:00
+2020-03-31T00:00:00
 
 select date '2020-01-31' + interval 3 moons from whole
 error: line 1, column 37: syntax error
