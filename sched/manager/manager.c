@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "contract/sched_page.h"
 #include "sched/dispatch/dispatch.h"
 #include "sched/dispatch/estimates.h"
 #include "sched/dispatch/order.h"
@@ -12,7 +13,6 @@
 #include "sched/durable/journal.h"
 #include "sched/executors/frees.h"
 #include "sched/executors/pool.h"
-#include "contract/sched_page.h"
 #include "sched/functions/exports.h"
 #include "sched/graphs/deadline.h"
 #include "sched/graphs/graphs.h"

@@ -51,6 +51,15 @@ expect() {
     grep -qE -- "$pattern" "$work/err" || fail "'$*': no '$pattern' in: $(cat "$work/err")"
 }
 
+# await COMMAND...: until it succeeds
+await() {
+    for _ in $(seq 1200); do
+        "$@" && return
+        read -r -t 0.05 <> <(:) || true
+    done
+    fail "never: $*"
+}
+
 # same FILE FILE: equal bytes
 same() {
     cmp "$1" "$2" || fail "$1 and $2 differ"

@@ -3,15 +3,6 @@
 . "$(dirname "$0")/lib.sh"
 export HOME=$work XDG_CONFIG_HOME=$work/none
 
-# await COMMAND...: until it succeeds
-await() {
-    for _ in $(seq 1200); do
-        "$@" && return
-        read -r -t 0.05 <> <(:) || true
-    done
-    fail "never: $*"
-}
-
 # killed_store: a store is killed, and the next one serves: that is several lines in two logs
 killed_store() {
     kill -9 "$(sed 's/.*"store_pid": \([0-9]*\).*/\1/' "$work/i/instance.json")"

@@ -4,15 +4,6 @@
 conf=$work/conf
 export GRANARY_CONFIG=$conf GRANARY_PRESSURE_FILE=$work/pressure
 
-# await COMMAND...: until it succeeds
-await() {
-    for _ in $(seq 1200); do
-        "$@" && return
-        read -r -t 0.05 <> <(:) || true
-    done
-    fail "never: $*"
-}
-
 # capacity BYTES: the store's budget is that
 capacity() {
     [ "$(granary status --json | sed 's/.*"capacity_bytes": \([0-9]*\).*/\1/')" = "$1" ]

@@ -38,20 +38,14 @@ grep -vxE 'v,n|[12],50000' "$work/read" && fail "a reader got something else"
 
 # stop, continue: executors stand still, so what is loaded stays under way
 executors() { granary executors --json | sed -n 's/.*"pid": \([0-9]*\).*/\1/p' | xargs kill "$1"; }
-# under_way N: until so many graphs run
-under_way() {
-    for _ in $(seq 600); do
-        [ "$(granary graphs --state running --json | grep -c '"key"')" != "$1" ] || return 0
-        sleep 0.05
-    done
-    fail "not $1 running graphs: $(granary graphs)"
-}
+# under_way N: so many graphs run
+under_way() { [ "$(granary graphs --state running --json | grep -c '"key"')" = "$1" ]; }
 
 # While a table is loaded it is called that, also where a file of its name lies in the directory; interrupted, it is forgotten.
 cp "$work/1.csv" "$work/new.csv"
 executors -STOP
 env --default-signal=INT granary load new "$work/1.csv" >"$work/out" 2>&1 & loading=$!
-under_way 1
+await under_way 1
 cd "$work"
 expect 1 "table 'new': it is still being loaded: .granary await new. waits for it" granary sql "select * from new"
 expect 1 "there is a table or graph of that name, which is still being made" granary load new 1.csv
@@ -67,7 +61,7 @@ grep -qx 'granary: load new: interrupted: its graph is cancelled, and nothing of
 # So is a query, which leaves nothing either.
 executors -STOP
 env --default-signal=INT granary sql 'select sum(v) from t' >"$work/out" 2>&1 & query=$!
-under_way 1
+await under_way 1
 kill -INT $query
 executors -CONT
 status=0
@@ -77,20 +71,14 @@ grep -qx 'granary: sql: interrupted: its graph is cancelled, and nothing of it i
 [ "$(granary graphs --json | grep -c '"key"')" = 1 ] || fail "left behind: $(granary graphs)"
 [ -z "$(granary pins --json | grep '"object"' || true)" ] || fail "left pins: $(granary pins)"
 
-# only_tables N: until no graph but so many tables is known
-only_tables() {
-    for _ in $(seq 600); do
-        [ "$(granary graphs --json | grep -c '"key"')" != "$1" ] || return 0
-        sleep 0.05
-    done
-    fail "not only $1 tables: $(granary graphs)"
-}
+# only_tables N: no graph but so many tables is known
+only_tables() { [ "$(granary graphs --json | grep -c '"key"')" = "$1" ]; }
 
 # The first of several statements, where the command alone is sent the signal, and where its process group is.
 for group in '' -; do
     executors -STOP
     setsid env --default-signal=INT granary sql 'select sum(v) from t; select 1' >"$work/out" 2>&1 & query=$!
-    under_way 1
+    await under_way 1
     kill -INT -- "$group$query"
     executors -CONT
     status=0
@@ -102,14 +90,14 @@ done
 # A graph ends with its command, also when the process beside it is killed, too; and when the scheduler has no answer until then.
 executors -STOP
 granary sql 'select sum(v) from t' >/dev/null 2>&1 & query=$!
-under_way 1
+await under_way 1
 kill -KILL "$(pgrep -P $query)" $query
 wait $query 2>/dev/null && fail "sql: it was killed"
 executors -CONT
-only_tables 1
+await only_tables 1
 executors -STOP
 env --default-signal=INT granary sql 'select sum(v) from t' >"$work/out" 2>&1 & query=$!
-under_way 1
+await under_way 1
 scheduler=$(awk '{ print $1 }' "$work/i/sched.lock")
 kill -STOP "$scheduler"
 kill -KILL "$(pgrep -P $query)"
@@ -117,14 +105,14 @@ kill -INT $query
 wait $query 2>/dev/null && fail "sql: it was interrupted"
 kill -CONT "$scheduler"
 executors -CONT
-only_tables 1
+await only_tables 1
 granary load new "$work/2.csv" >/dev/null || fail "loaded again"
 [ "$(granary sql --csv 'select max(v) from new' | tail -n 1)" = 2 ] || fail "the second file's"
 
 # The same of a replacement: the old table stays, and can be read meanwhile.
 executors -STOP
 env --default-signal=INT granary load --replace new "$work/1.csv" >"$work/out" 2>&1 & loading=$!
-under_way 1
+await under_way 1
 granary results new table >/dev/null || fail "the old table while it is replaced"
 kill -INT $loading
 executors -CONT
@@ -132,11 +120,11 @@ wait $loading && fail "load: it was interrupted"
 grep -q "nothing of it is kept; 'new' is what it was$" "$work/out" || fail "load: $(cat "$work/out")"
 executors -STOP
 env --default-signal=INT granary load --replace new "$work/1.csv" >"$work/out" 2>&1 & loading=$!
-under_way 1
+await under_way 1
 kill -KILL $loading
 wait $loading 2>/dev/null && fail "load: it was killed"
 executors -CONT
-under_way 0
+await under_way 0
 [ "$(granary sql --csv 'select max(v) from new' | tail -n 1)" = 2 ] || fail "the old table is gone"
 
 # The switch outlives the scheduler.

@@ -21,8 +21,8 @@
 struct access {
     const struct gr_option *options; /* of self, which begins with the struct they are of; NULL: none */
     granary_err (*note)(void *self, const struct gr_option *option, char *text); /* each that is given; or NULL */
-    int (*open)(struct cli *cli);    /* NULL: the command does */
-    void (*close)(struct cli *cli);  /* only what was opened */
+    int (*open)(struct cli *cli);                                                /* NULL: the command does */
+    void (*close)(struct cli *cli);                                              /* only what was opened */
 };
 
 /* A connection to the store, cli->client: of cli_connect_existing(), and of cli_connect(). */
