@@ -26,10 +26,7 @@ for i in 1 2 3 4 5 6; do
     clients+=($!)
 done
 for i in 1 2 3 4 5 6; do
-    for _ in $(seq 1200); do
-        ! grep -q ready "$work/client$i" || break
-        read -r -t 0.05 <> <(:) || true
-    done
+    await grep -q ready "$work/client$i"
 done
 in_place b up --replace --executors 1 --memory 64M >/dev/null || fail "the first upgrade"
 serves b
