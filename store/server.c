@@ -180,6 +180,7 @@ work(struct store *store, int64_t now_ns, bool lately)
     for (size_t i = 0; i < TURNS; i++) {
         busy = turns[i].run(store, now_ns) || busy;
     }
+    store_flush_touched(store); /* of requests and turns: nobody sleeps through what they did */
     return busy;
 }
 

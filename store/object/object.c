@@ -73,6 +73,17 @@ store_flush_touched(struct store *store)
     store->objects->touched_count = 0;
 }
 
+void
+session_forget_touched(struct session *session)
+{
+    struct objects *objects = session->store->objects;
+
+    if (objects->touched_session == session) {
+        store_flush_touched(session->store);
+        objects->touched_session = NULL;
+    }
+}
+
 bool
 session_holds(const struct session *session, uint64_t serial)
 {

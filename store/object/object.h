@@ -94,5 +94,6 @@ void object_drop_slice(struct session *session, struct gr_slot *slot);
 /* Bump the wait word of an id; flush_touched() wakes those who sleep on the bumped words. */
 void session_touch(struct session *session, granary_id id);
 void store_flush_touched(struct store *store);
+void session_forget_touched(struct session *session); /* it goes: who sleeps on its words is woken now */
 
 #endif

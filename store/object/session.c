@@ -24,6 +24,7 @@
 #include "store/object/alias.h"
 #include "store/object/contain.h"
 #include "store/object/name.h"
+#include "store/object/object.h"
 #include "store/object/slice.h"
 #include "store/segment/victim.h"
 
@@ -329,6 +330,7 @@ session_revive(struct store *store, const struct level_file *file, struct sessio
 void
 session_close(struct session *session)
 {
+    session_forget_touched(session);
     if (!list_empty(&session->in_store)) {
         session->store->sessions.count--;
     }
