@@ -51,15 +51,16 @@ struct executor {
     uint64_t failures;
     uint32_t warm[WARM_KINDS]; /* kinds of user code it was given last: a ring */
     uint32_t warm_next;
-    uint32_t full;   /* subtasks in a row that found no room for what they made, while none of anybody's succeeded, */
-    int64_t full_ns; /* ... since then */
-    bool pull;       /* embedded in another program: gets what it asks for */
-    bool draining;   /* gets nothing more, and is told to leave when it has nothing left */
-    bool replace;    /* ... and another process is to take its place */
-    bool dismissed;  /* ... was told */
-    bool blameless;  /* it is killed because somebody wanted that */
-    bool death_told; /* the pool has said how its process ended: */
-    int32_t signal;  /* ... 0: it left by itself, with ... */
+    uint64_t full_of; /* the row (manager's full_row) of which this is: */
+    uint32_t full;    /* ... subtasks that found no room for what they made, while none of anybody's succeeded, */
+    int64_t full_ns;  /* ... since then */
+    bool pull;        /* embedded in another program: gets what it asks for */
+    bool draining;    /* gets nothing more, and is told to leave when it has nothing left */
+    bool replace;     /* ... and another process is to take its place */
+    bool dismissed;   /* ... was told */
+    bool blameless;   /* it is killed because somebody wanted that */
+    bool death_told;  /* the pool has said how its process ended: */
+    int32_t signal;   /* ... 0: it left by itself, with ... */
     int32_t status;
     uint64_t last_subtask; /* what it was at when its process ended, as its page says; 0: unknown */
     uint32_t last_attempt;

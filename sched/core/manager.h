@@ -19,6 +19,7 @@ struct manager {
     uint64_t turn;    /* of the actions being collected */
     uint32_t changed; /* bits of subjects: see info_changed() */
     uint64_t subtasks_done;
+    uint64_t full_row; /* how often room may have been made: see rooms_begin_anew() */
     uint64_t parked;   /* subtasks, of all graphs */
     uint64_t watched;  /* running subtasks with user code, of all graphs */
     uint64_t stopping; /* graphs that have ended and of which something still runs */

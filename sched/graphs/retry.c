@@ -27,6 +27,13 @@ note_try(struct manager *manager, struct task_graph *graph, uint32_t number)
     }
 }
 
+/* How often it has found no room since some may have been made. */
+static uint32_t
+full_of(const struct manager *manager, const struct executor *executor)
+{
+    return executor->full_of == manager->full_row ? executor->full : 0;
+}
+
 /* Whether anybody is at work whose end may make room: not who waits for room as well, nor who stands behind it. */
 static bool
 others_work(const struct manager *manager, const struct executor *executor)
@@ -36,7 +43,8 @@ others_work(const struct manager *manager, const struct executor *executor)
     for (size_t i = 0; i < manager->executors.count && !any; i++) {
         const struct executor *other = &manager->executors.items[i];
 
-        any = other != executor && other->full == 0 && reservations_in_flight(manager->reservations, other->number) > 0;
+        any = other != executor && full_of(manager, other) == 0 &&
+              reservations_in_flight(manager->reservations, other->number) > 0;
     }
     return any;
 }
@@ -45,16 +53,14 @@ others_work(const struct manager *manager, const struct executor *executor)
 static bool
 is_full(const struct manager *manager, const struct executor *executor)
 {
-    return executor->full >= FULL_MAX && manager->now_ns - executor->full_ns >= FULL_NS &&
+    return full_of(manager, executor) >= FULL_MAX && manager->now_ns - executor->full_ns >= FULL_NS &&
            !others_work(manager, executor);
 }
 
 void
 rooms_begin_anew(struct manager *manager)
 {
-    for (size_t i = 0; i < manager->executors.count; i++) {
-        manager->executors.items[i].full = 0;
-    }
+    manager->full_row++;
 }
 
 void
@@ -64,7 +70,11 @@ no_room(struct manager *manager, struct task_graph *graph, uint32_t number, stru
     struct subtask *subtask = execution_graph_subtask(graph->execution, number);
 
     /* A message's subtasks wait one after the other, so the row is the executor's. */
-    executor->full_ns = executor->full == 0 ? manager->now_ns : executor->full_ns;
+    if (full_of(manager, executor) == 0) {
+        executor->full_of = manager->full_row;
+        executor->full = 0;
+        executor->full_ns = manager->now_ns;
+    }
     executor->full++;
     /* Twice with nothing else at work is enough: only others' leases and pins are left. */
     subtask->rooms += reservations_granted(manager->reservations) == 0 ? (ROOMS_MAX + 1) / 2 : 1;
