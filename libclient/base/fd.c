@@ -184,32 +184,41 @@ gr_pidfd_signal(int pidfd, int signal)
     return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0);
 }
 
-uint64_t
-gr_process_start_time(pid_t pid)
+const char *
+gr_process_stat(pid_t pid, char text[static GR_PROCESS_STAT])
 {
     char path[64];
-    char text[1024];
+    const char *at;
     ssize_t n;
-    char *at;
     int fd;
 
     (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        return 0;
+        return NULL;
     }
     errno = EIO; /* of what can be read, and is not what it should be */
-    n = read(fd, text, sizeof text - 1);
+    n = read(fd, text, GR_PROCESS_STAT - 1);
     gr_fd_close(&fd);
     if (n <= 0) {
-        return 0;
+        return NULL;
     }
     text[n] = '\0';
     at = strrchr(text, ')'); /* the command's name may hold anything but this */
-    for (int field = 2; at != NULL && field < 22; field++) {
-        at = strchr(at + 1, ' ');
+    return at != NULL && at[1] == ' ' ? at + 2 : NULL;
+}
+
+uint64_t
+gr_process_start_time(pid_t pid)
+{
+    char text[GR_PROCESS_STAT];
+    const char *at = gr_process_stat(pid, text);
+
+    for (int field = 3; at != NULL && field < 22; field++) {
+        at = strchr(at, ' ');
+        at = at == NULL ? NULL : at + 1;
     }
-    return at == NULL ? 0 : strtoull(at + 1, NULL, 10);
+    return at == NULL ? 0 : strtoull(at, NULL, 10);
 }
 
 int

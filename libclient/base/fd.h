@@ -34,6 +34,13 @@ bool gr_pidfd_ended(int pidfd);
 /* kill() of a process by such a descriptor: no other can be meant. -1 with errno. */
 int gr_pidfd_signal(int pidfd, int signal);
 
+/*
+ * What /proc/PID/stat says behind the process's name: "S 1 ...", its state first (proc(5)). Within text, or NULL with
+ * errno; EIO when it is not what it should be.
+ */
+#define GR_PROCESS_STAT 1024
+const char *gr_process_stat(pid_t pid, char text[static GR_PROCESS_STAT]);
+
 /* When the process started, in clock ticks since boot; 0 when there is none. pid + start time names a process for good.
  */
 uint64_t gr_process_start_time(pid_t pid);

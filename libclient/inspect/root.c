@@ -183,22 +183,11 @@ read_boot_id(char ret_text[40])
 bool
 process_alive(uint32_t pid, uint64_t start_time, bool *ret_stopped)
 {
-    char path[64];
-    char *bytes;
-    const char *end;
-    size_t size;
-    bool alive;
+    char text[GR_PROCESS_STAT];
+    const char *state = pid == 0 ? NULL : gr_process_stat((pid_t)pid, text);
+    bool alive = state != NULL && strchr("ZX", state[0]) == NULL;
 
-    *ret_stopped = false;
-    (void)snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    if (pid == 0 || gr_file_read(path, 4096, &bytes, &size) != GRANARY_OK) {
-        return false;
-    }
-    /* The name before the state may hold anything, parentheses too. */
-    end = strrchr(bytes, ')');
-    alive = end != NULL && end[1] == ' ' && strchr("ZX", end[2]) == NULL;
-    *ret_stopped = alive && (end[2] == 'T' || end[2] == 't');
-    free(bytes);
+    *ret_stopped = alive && (state[0] == 'T' || state[0] == 't');
     return alive && (start_time == 0 || gr_process_start_time((pid_t)pid) == start_time);
 }
 

@@ -48,20 +48,13 @@ metrics_process_read(const char *name, pid_t pid, uint64_t start_time)
 {
     struct metrics_process process = {name, 0, 0, NAN, NAN, NAN, NAN, NAN};
     unsigned long long user, system, began, pages;
-    char path[64];
-    char *text = NULL;
-    const char *behind; /* the command's name, which may hold anything */
+    char text[GR_PROCESS_STAT];
+    const char *fields = pid <= 0 ? NULL : gr_process_stat(pid, text);
     long threads;
-    size_t size;
     char state;
 
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    if (pid <= 0 || gr_file_read(path, 4096, &text, &size) != GRANARY_OK) {
-        return process;
-    }
-    behind = strrchr(text, ')');
-    if (behind != NULL &&
-        sscanf(behind, ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld %*d %llu %*u %llu",
+    if (fields != NULL &&
+        sscanf(fields, "%c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %ld %*d %llu %*u %llu",
                &state, &user, &system, &threads, &began, &pages) == 6 &&
         (start_time == 0 || began == start_time) && state != 'Z' && state != 'X') {
         process.stopped = state == 'T' || state == 't';
@@ -72,6 +65,5 @@ metrics_process_read(const char *name, pid_t pid, uint64_t start_time)
         process.threads = (double)threads;
         process.descriptors = count_descriptors(pid);
     }
-    free(text);
     return process;
 }

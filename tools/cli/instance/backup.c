@@ -45,18 +45,10 @@ struct frozen {
 static bool
 is_stopped(pid_t pid)
 {
-    char path[64];
-    char *text = NULL;
-    size_t size;
-    bool stopped = false;
-    const char *behind;
+    char text[GR_PROCESS_STAT];
+    const char *state = gr_process_stat(pid, text);
 
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    if (gr_file_read(path, 4096, &text, &size) == GRANARY_OK && (behind = strrchr(text, ')')) != NULL) {
-        stopped = behind[1] == ' ' && strchr("TtZX", behind[2]) != NULL;
-    }
-    free(text);
-    return stopped;
+    return state != NULL && strchr("TtZX", state[0]) != NULL;
 }
 
 /* The kernel tells nobody but the parent of it. */

@@ -12,27 +12,24 @@
 static char
 state_of(const struct gr_instance *instance, long *ret_pid)
 {
-    char path[160];
+    char path[160], stat[GR_PROCESS_STAT];
+    const char *fields;
     char *text = NULL;
     size_t size;
     long pid = 0;
     unsigned long long started = 0;
-    char state = '?';
+    char state;
 
     (void)snprintf(path, sizeof path, "%s/sched.lock", instance->runtime);
     if (gr_file_read(path, 4096, &text, &size) == GRANARY_OK && sscanf(text, "%ld %llu", &pid, &started) != 2) {
         pid = 0;
     }
     free(text);
-    text = NULL;
     if (pid <= 0 || gr_process_start_time((pid_t)pid) != started) {
         return '\0';
     }
-    (void)snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    if (gr_file_read(path, 4096, &text, &size) == GRANARY_OK && strrchr(text, ')') != NULL) {
-        (void)sscanf(strrchr(text, ')'), ") %c", &state);
-    }
-    free(text);
+    fields = gr_process_stat((pid_t)pid, stat);
+    state = fields == NULL ? '?' : fields[0];
     *ret_pid = pid;
     return state == 'Z' ? '\0' : state;
 }
