@@ -25,8 +25,6 @@
 #include "cli/print/listing.h"
 #include "granary/pool.h"
 
-#define SCHEDULERS_MOST 64 /* that may stand by, each to be killed in its turn */
-
 struct upgrade {
     int timeout_ms;
     bool all;
@@ -181,7 +179,7 @@ replace_daemon(const struct upgrade *upgrade, struct listing *listing, const cha
         tell(listing, name, pid, 0, "stays: its graphs are in memory alone (--state memory)");
         return GRANARY_OK;
     }
-    for (int i = 0; i < SCHEDULERS_MOST && err == GRANARY_OK && (i == 0 || is_replaced(pid)); i++) {
+    for (int i = 0; i < SUPERVISOR_SCHEDULERS_MAX && err == GRANARY_OK && (i == 0 || is_replaced(pid)); i++) {
         err = replace(upgrade, name, pid, &next);
         if (err == GRANARY_OK) {
             tell(listing, name, pid, next, "");
