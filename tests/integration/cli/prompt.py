@@ -17,26 +17,14 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'support' / 'py'))
-from command_line import CommandLine
+from command_line import PATIENCE, CommandLine, until
 
-PATIENCE = 30
 SOCKETS = []
 SLOW = 'select count(*) from range(4000000000) a(x) where sin(x) > 2;'
 
 if shutil.which('tmux') is None:
     print('tmux is not there')
     sys.exit(77)
-
-
-def until(what, check):
-    """Poll a state that nobody tells of."""
-    deadline = time.monotonic() + PATIENCE
-    while True:
-        seen = check()
-        if seen is not None and seen is not False:
-            return seen
-        if time.monotonic() > deadline:
-            raise AssertionError(f'{what} did not come')
 
 
 class Terminal:

@@ -12,8 +12,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'support' / 'py'))
 from chromium import Browser
-from command_line import CommandLine
-from pages import Web, until
+from command_line import CommandLine, until
+from pages import Web
 
 HTML = '<img src=x onerror=alert(1)>"\''
 VIEWS = ('overview', 'tasks', 'graphs', 'graphs/strange', 'objects', 'results', 'results/strange%2Ftable', 'results/waves%2Fresult', 'sessions', 'events')

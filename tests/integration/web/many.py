@@ -10,8 +10,8 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'support' / 'py'))
 from chromium import Browser
-from command_line import CommandLine
-from pages import Web, until
+from command_line import CommandLine, until
+from pages import Web
 
 COUNT = int(sys.argv[2]) if len(sys.argv) > 2 else 100000
 

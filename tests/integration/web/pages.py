@@ -3,25 +3,13 @@ import json
 import pathlib
 import socket
 import subprocess
-import time
 
-PATIENCE = 30
-
-
-def until(what, check):
-    """Poll a state that nobody tells of."""
-    deadline = time.monotonic() + PATIENCE
-    while not (seen := check()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f'{what} did not come')
-        time.sleep(0.01)
-    return seen
+from command_line import PATIENCE
 
 
 class Web:
     def __init__(self, line, *options):
-        self.process = subprocess.Popen([line.granary, 'web', *options], env=line.environment, cwd=line.base, text=True,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.process = line.start('web', *options, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         said = self.process.stdout.readline()
         if not said:
             raise RuntimeError(self.process.communicate()[1].strip())

@@ -18,8 +18,9 @@ import urllib.parse
 import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'support' / 'py'))
-from command_line import CommandLine
-from pages import Web, until
+import openmetrics
+from command_line import CommandLine, until
+from pages import Web
 
 SECONDS = float(sys.argv[2]) if len(sys.argv) > 2 else 8
 CONFIGURATION = """
@@ -80,8 +81,8 @@ def work(granary, over, done):
 
 
 def own(granary, name):
-    """A metric, added up over its labels, as the instance tells it now."""
-    return sum(float(value) for value in re.findall(rf'^{name}(?:{{.*}})? ([0-9.e+]+)$', granary.must('metrics'), re.M))
+    """A counter, added up over its labels, as the instance tells it now."""
+    return sum(value for suffix, _, value in openmetrics.parse(granary.must('metrics'))[name.removesuffix('_total')].samples)
 
 
 def main():

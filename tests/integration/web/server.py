@@ -14,8 +14,8 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'support' / 'py'))
-from command_line import CommandLine
-from pages import Web, next_message, until
+from command_line import CommandLine, until
+from pages import Web, next_message
 
 HTML = '<img src=x onerror=alert(1)>"\''
 QUICK = ('--interval', '20ms', '--patience', '1s')

@@ -1,10 +1,25 @@
 """A private instance for tests that run commands, and need nothing else: up on entry, down and removed whatever happens."""
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
+
+GUARD = pathlib.Path(__file__).resolve().parents[1] / 'guard.py'
+PATIENCE = 30
+
+
+def until(what, check):
+    """Poll a state that nobody tells of. What check gives, when it is true."""
+    deadline = time.monotonic() + PATIENCE
+    while not (seen := check()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f'{what} did not come')
+        time.sleep(0.01)
+    return seen
 
 
 class CommandLine:
@@ -13,6 +28,10 @@ class CommandLine:
         self.memory = memory
         self.base = tempfile.mkdtemp(prefix='granary-test-')
         self.environment = {**os.environ, 'GRANARY_INSTANCE': os.path.join(self.base, 'i')}
+        self.started = []
+        # Should the test be killed.
+        subprocess.run(['setsid', '--fork', sys.executable, GUARD, str(os.getpid()), self.base], check=True,
+                       env={**os.environ, 'GRANARY_BIN': str(binaries)})
 
     def __enter__(self):
         signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # so that a run that is told to end leaves nothing
@@ -25,6 +44,9 @@ class CommandLine:
         return self
 
     def __exit__(self, *exception):
+        for process in self.started:
+            process.kill()
+            process.wait()
         self.call('down')
         shutil.rmtree(self.base, ignore_errors=True)
 
@@ -33,6 +55,11 @@ class CommandLine:
 
     def ready(self):
         """What a test needs in its instance."""
+
+    def start(self, *arguments, **options):
+        """A command that goes on; it does not outlive the instance, whatever becomes of the test."""
+        self.started.append(subprocess.Popen([self.granary, *arguments], env=self.environment, cwd=self.base, text=True, **options))
+        return self.started[-1]
 
     def call(self, *arguments):
         return subprocess.run([self.granary, *arguments], env=self.environment, cwd=self.base, capture_output=True, text=True)
