@@ -91,4 +91,4 @@ granary info executors --json | grep -o '"number": *[0-9]*' | grep -o '[0-9]*$' 
 timeout 60 sh -c "while kill -0 $child 2>/dev/null; do sleep 0.01; done" || fail "an executor's child outlives it"
 child=$(granary submit spawn -o - | od -An -t d4 -N4 | tr -d ' ')
 granary down >/dev/null
-! kill -0 "$child" 2>/dev/null || fail "a function's child outlives the instance"
+! goes_on "$child" || fail "a function's child outlives the instance"

@@ -36,7 +36,7 @@ die() {
     read -r prefix <&9
     read -r theirs <&9
     read -r lasting <&9
-    kill -0 "$lasting" || fail "what goes on does not"
+    goes_on "$lasting" || fail "what goes on does not"
     [ -n "$(find /dev/shm -maxdepth 1 -name "$prefix*")" ] || fail "the victim's instance has no shared memory"
     kill -KILL -- "$1$pid"
     rest=$(cat <&9)
@@ -44,7 +44,7 @@ die() {
     [ -z "$(find /dev/shm -maxdepth 1 -name "$prefix*")" ] || fail "shared memory $prefix is left"
     [ ! -e "$theirs" ] || fail "$theirs is left"
     ! pgrep -f -- "--instance $theirs" || fail "processes are left"
-    ! kill -0 "$lasting" 2>/dev/null || fail "what the victim started goes on"
+    ! goes_on "$lasting" || fail "what the victim started goes on"
     exec 8>&- 9<&-
     rm "$work/in" "$work/told"
     wait "$pid" || true
@@ -59,5 +59,5 @@ sed 's/sys.stdin.readline()/raise SystemExit(3)/' "$work/victim.py" >"$work/fail
 status=0
 PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$work/failing.py" >"$work/told" || status=$?
 [ $status = 3 ] || fail "the failing victim: $status"
-! kill -0 "$(tail -n 1 "$work/told")" 2>/dev/null || fail "what the failing victim started goes on"
+! goes_on "$(tail -n 1 "$work/told")" || fail "what the failing victim started goes on"
 [ ! -e "$(sed -n 2p "$work/told")" ] || fail "the failing victim's directory is left"

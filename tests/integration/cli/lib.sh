@@ -42,6 +42,11 @@ finish() {
 }
 trap finish EXIT
 
+# goes_on PID: it runs. One that has ended and that nobody has waited for has a number, too, but no program.
+goes_on() {
+    readlink "/proc/$1/exe" >/dev/null
+}
+
 # expect STATUS PATTERN COMMAND...: the command fails with this exit status and says something that matches, on stderr
 expect() {
     local want=$1 pattern=$2 status=0
