@@ -65,4 +65,7 @@ async def dask_setup(worker: Any) -> None:
 
     A worker that cannot be a node does not start.
     """
-    await worker.plugin_add(_plugin.Plugin(private={}, instead=True), name=_plugin.NAME, catch_errors=False)
+    try:
+        await worker.plugin_add(_plugin.Plugin(private={}, instead=True), name=_plugin.NAME, catch_errors=False)
+    except Exception:  # which has been told, and which Dask would only log
+        _plugin.leave()

@@ -6,7 +6,8 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from distributed import as_completed, wait
 
-from .._errors import Cancelled, TimedOut
+from .._errors import Cancelled, TimedOut, VersionMismatch
+from .._granary import VERSION
 from .._progress import Progress, shown
 from . import _plugin
 from ._handle import Handle
@@ -73,6 +74,8 @@ class _Run:
 
 def run(client: Any, plan: Plan, progress: Progress = None, timeout: Optional[float] = None, priority: int = 0) -> Dict[str, Any]:
     """Run a plan; futures of handles, by target. What fails, is interrupted, or takes too long, leaves nothing."""
+    if plan.version != VERSION:
+        raise VersionMismatch(f"the plan was cut by granary {plan.version}, and this is granary {VERSION}: cut it again")
     _plugin.ready(client)
     going = _Run(client, plan, priority, None)
     try:

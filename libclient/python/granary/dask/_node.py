@@ -85,6 +85,7 @@ class Node:
         self._ends: "SimpleQueue[Optional[Callable[[], None]]]" = SimpleQueue()
         self._lock = threading.Lock()
         self.running: Set[str] = set()
+        self._ran = threading.Condition()
         self._cancelled: Set[str] = set()
         self._ending: Set[str] = set()
         self._kept: "weakref.WeakValueDictionary[str, Results]" = weakref.WeakValueDictionary()
@@ -142,7 +143,7 @@ class Node:
     def _leave(self, reason: str) -> None:
         print(f"granary.dask: {self.origin.worker}: {self.name} has lost its store, so this worker leaves: {reason}", file=sys.stderr, flush=True)
         worker = self._worker()
-        if worker is None or _alone():
+        if worker is None or alone():
             os._exit(EXIT_LOST)
         worker.loop.add_callback(worker.close, reason="granary-store-lost", executor_wait=False)
 
@@ -202,7 +203,7 @@ class Node:
     def run(self, stage: Stage, partition: int, reads: Sequence[Tuple[str, str, Sequence[Handle]]]) -> Handle:
         """A fragment. reads: by input node, what it takes, and the handles of the other stage's partitions."""
         key = stage.key(partition)
-        with self._lock:
+        with self._ran:
             self.running.add(key)
         try:
             self._settled(key)
@@ -210,8 +211,8 @@ class Node:
             if found is not None:
                 return found
             given = self._given(stage, partition, reads)
-            self._compute(key, stage.text(partition, given), bool(reads))
-            return self._handle(stage, key)
+            self._compute(key, stage.text(partition, given), OWN | (NO_RECALL if reads else 0))
+            return self._handle(stage, key, False)
         except Unreachable:
             self.look()
             raise
@@ -219,13 +220,14 @@ class Node:
             if key not in self._cancelled:
                 raise
             self._again(key)
-        except TransferFailed:
-            self._try(key, reads)
+        except TransferFailed as error:
+            self._try(key, error)
             self._again(key)
         finally:
-            with self._lock:
+            with self._ran:
                 self.running.discard(key)
                 self._cancelled.discard(key)
+                self._ran.notify_all()
         raise AssertionError
 
     def _again(self, key: str) -> None:
@@ -236,17 +238,26 @@ class Node:
 
     def cancel(self, key: str) -> None:
         """Stop a fragment that runs here, soon."""
-        with self._lock:
+        with self._ran:
             if key not in self.running:
                 return
             self._cancelled.add(key)
-        self.soon(self.client.cancel_graph, key, 1000)
+        self.soon(self._cancel, key)
+
+    def _cancel(self, key: str) -> None:
+        with self._ran:
+            while key in self.running:
+                try:
+                    self.client.cancel_graph(key, 1000)
+                    return
+                except NotFound:  # it is about to be submitted, or about to end
+                    self._ran.wait(0.01)
 
     def _survivor(self, stage: Stage, key: str) -> Optional[Handle]:
         """What a fragment of this key has left, when it ran before."""
         try:
             if self.client.wait_graph(key, -1)["state"] == "succeeded":
-                return self._handle(stage, key)
+                return self._handle(stage, key, True)
         except NotFound:
             return None
         except Error:
@@ -255,21 +266,17 @@ class Node:
             self.client.delete_graph(key)
         return None
 
-    def _compute(self, key: str, text: str, reads: bool) -> None:
-        client = self.client
-        try:
-            client.submit_json(text, key=key, flags=OWN | (NO_RECALL if reads else 0))
-        except Exists:
-            if self._ended(key):
-                return
-            client.submit_json(text, key=key, flags=OWN | (NO_RECALL if reads else 0))
+    def _compute(self, key: str, text: str, flags: int) -> None:
         if key in self._cancelled:
-            client.cancel_graph(key, 1000)
+            raise Cancelled(f"{key} is not wanted any more")
         try:
-            client.wait_graph(key)
+            self.client.run_json(text, key=key, flags=flags)
+        except Exists:
+            if not self._ended(key):
+                self.client.run_json(text, key=key, flags=flags)
         except Error:
             with contextlib.suppress(Error):
-                client.delete_graph(key)
+                self.client.delete_graph(key)
             raise
 
     def _ended(self, key: str) -> bool:
@@ -281,17 +288,19 @@ class Node:
             self.client.delete_graph(key)
         return False
 
-    def _handle(self, stage: Stage, key: str) -> Handle:
+    def _handle(self, stage: Stage, key: str, refer: bool) -> Handle:
+        """What a graph that has succeeded gave. refer: it is of a process that has gone, and may be deleted while this one uses it."""
         client = self.client
-        ids, rows, kind, shape, splits, _ = client.result(key, stage.target)
-        if stage.chunks and len(ids) != stage.chunks:
-            raise Failed(f"{key}: it gave {len(ids)} chunks, and the plan promises {stage.chunks}")
         referred: List[bytes] = []
         try:
-            for id in ids:
-                client.refer(id)
-                referred.append(id)
+            ids, rows, kind, shape, splits, _ = client.result(key, stage.target)
+            if stage.chunks and len(ids) != stage.chunks:
+                raise Failed(f"{key}: it gave {len(ids)} chunks, and the plan promises {stage.chunks}")
             infos = [client.info_object(id) for id in ids]
+            for id, info in zip(ids, infos):
+                if refer or info["id"] != id:  # another name of a chunk that was read
+                    client.refer(info["id"])
+                    referred.append(info["id"])
         except BaseException:
             _end(client, key, referred)
             raise
@@ -332,18 +341,15 @@ class Node:
 
     # ---- what did not come ----
 
-    def _try(self, key: str, reads: Sequence[Tuple[str, str, Sequence[Handle]]]) -> None:
-        """Chunks did not come: have Dask's scheduler look after those who have them, and give up after some tries."""
+    def _try(self, key: str, error: TransferFailed) -> None:
+        """Chunks did not come. Dask's scheduler finds out whether they are lost; if not, give up after some tries."""
         tries = self._tries[key] = self._tries.get(key, 0) + 1
         worker = self._worker()
-        far = [one for _, _, handles in reads for one in handles if one.origin != self.origin]
-        if worker is None or not far:
-            raise
-        gone = _on_scheduler(worker, {one.key: one.origin.worker for one in far})
-        if not gone and tries >= _MOST_TRIES:
+        lost = worker is not None and _is_lost(worker, error.key, error.worker, error.gone)
+        if not lost and tries >= _MOST_TRIES:
             del self._tries[key]
-            raise
-        logger.warning("granary.dask: %s is run again: %s", key, sys.exc_info()[1])
+            raise error
+        logger.warning("granary.dask: %s runs again: %s", key, error)
 
 
 class Taken(str):
@@ -367,7 +373,7 @@ def take(client: Any, handle: Handle, chunks: Sequence[Chunk], place: Optional[s
             referred.append(chunk.id)
     except NotFound as error:
         _end(client, None, referred)
-        raise TransferFailed(f"{handle.key} is not in {handle.origin.node} any more") from error
+        raise TransferFailed(handle, error, True) from error
     return referred
 
 
@@ -398,7 +404,7 @@ def _contexts(worker: Any) -> Tuple[Optional[ssl.SSLContext], Optional[ssl.SSLCo
     return incoming, outgoing
 
 
-def _alone() -> bool:
+def alone() -> bool:
     """Whether the process has nothing but this worker."""
     from distributed import Scheduler, Worker
 
@@ -408,37 +414,34 @@ def _alone() -> bool:
 def _looker() -> Callable[..., Any]:
     """A function for Dask's scheduler, which need not have this package: it is pickled whole."""
 
-    async def look(origins: Dict[str, str], dask_scheduler: Any = None) -> List[str]:
-        """Drop tickets of workers that have gone; Dask then computes them anew. origins: workers by key. Returns these keys."""
+    async def look(key: str, address: str, gone: bool, dask_scheduler: Any = None) -> bool:
+        """Whether results are lost: their worker has gone, or has said so. Dask then drops all tickets, and computes them anew."""
         import asyncio
 
         s = dask_scheduler
-        for address in set(origins.values()):
-            if address in s.workers:
-                try:
-                    await asyncio.wait_for(s.rpc(address).identity(), 10)
-                except (OSError, asyncio.TimeoutError):
-                    await s.remove_worker(address, stimulus_id="granary-lost", close=False)
-        gone = [key for key, address in origins.items() if address not in s.workers]
-        for key in gone:
-            ts = s.tasks.get(key)
-            for ws in list(ts.who_has) if ts is not None else []:
-                await s.delete_worker_data(ws.address, [key], "granary-lost")
+        if address in s.workers and not gone:
+            try:
+                await asyncio.wait_for(s.rpc(address).identity(), 10)
+            except (OSError, asyncio.TimeoutError):
+                await s.remove_worker(address, stimulus_id="granary-lost", close=False)
+        gone = gone or address not in s.workers
+        task = s.tasks.get(key)
+        for one in list(task.who_has) if gone and task is not None else []:
+            await s.delete_worker_data(one.address, [key], "granary-lost")
         return gone
 
     return look
 
 
-def _on_scheduler(worker: Any, origins: Dict[str, str]) -> List[str]:
+def _is_lost(worker: Any, key: str, address: str, gone: bool) -> bool:
     from distributed.protocol.pickle import dumps
     from distributed.utils import sync
 
     async def ask() -> Any:
-        return await worker.scheduler.run_function(function=dumps(_looker()), args=dumps((origins,)), kwargs=dumps({}))
+        return await worker.scheduler.run_function(function=dumps(_looker()), args=dumps((key, address, gone)), kwargs=dumps({}))
 
     answer = sync(worker.loop, ask)
-    gone: List[str] = answer["result"] if answer["status"] == "OK" else []
-    return gone
+    return bool(answer["status"] == "OK" and answer["result"])
 
 
 def _forget_later(session: Session, keys: Iterable[str]) -> None:

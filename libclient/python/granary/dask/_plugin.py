@@ -13,7 +13,7 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from .._granary import VERSION
 from .._errors import Unreachable, VersionMismatch
 from .._log import logger
-from ._node import Node
+from ._node import Node, alone
 from ._plan import FORMAT
 
 NAME = "granary"
@@ -86,6 +86,13 @@ class Plugin(WorkerPlugin):  # type: ignore[misc]
 
     def __getstate__(self) -> Dict[str, Any]:
         return {**self.__dict__, "_node": None}
+
+
+def leave() -> None:
+    """This worker has not begun, and cannot be a node."""
+    if not alone():
+        raise RuntimeError("the worker is no node of granary")
+    os._exit(1)
 
 
 def _differs(address: str, host: str, theirs: str, ours: str) -> str:

@@ -35,6 +35,16 @@ Socket = Union[socket.socket, ssl.SSLSocket]
 class TransferFailed(ConnectionError):
     """Chunks did not arrive: nothing of them is left here."""
 
+    def __init__(self, handle: Handle, why: object, gone: bool = False) -> None:
+        super().__init__(f"chunks of {handle.key} did not come from {handle.origin.node}: {why}")
+        self.key = handle.key
+        self.worker = handle.origin.worker
+        self.gone = gone
+        """Those who had them say that they have them no more."""
+
+    def __reduce__(self) -> Any:
+        return ConnectionError, self.args
+
 
 def _timeouts(one: socket.socket) -> None:
     """The store's calls read and write descriptors that block; the kernel ends a wait that is too long."""
@@ -199,8 +209,6 @@ def fetch(client: Any, handle: Handle, chunks: Sequence[Chunk], context: Optiona
         for id in made:
             with contextlib.suppress(Error):
                 client.unrefer(id)
-        if isinstance(error, (_granary.Full, _granary.OutOfMemory)) or not isinstance(error, (OSError, Error)):
-            raise
-        if isinstance(error, Unreachable):  # of the own store
-            raise
-        raise TransferFailed(f"{len(chunks)} chunks of {handle.key} did not come from {origin.node}: {error}") from error
+        if isinstance(error, (_granary.Full, _granary.OutOfMemory, Unreachable)) or not isinstance(error, (OSError, Error)):
+            raise  # of the own store
+        raise TransferFailed(handle, error, isinstance(error, NotFound)) from error
