@@ -47,11 +47,12 @@ struct manager_host {
 };
 
 struct manager_options {
-    uint64_t memory_bytes;                   /* the store's budget; 0: unknown */
-    uint32_t cores;                          /* that executors share; 0: unknown */
-    int64_t chunk_bytes;                     /* for submissions that leave it open; 0: automatic */
-    int64_t unix_offset_ns;                  /* Unix time minus the clock of the events */
-    uint64_t task_memory_bytes;              /* private memory a subtask with user code may use; 0: any */
+    uint64_t memory_bytes;      /* the store's budget; 0: unknown */
+    uint32_t cores;             /* that executors share; 0: unknown */
+    bool store_is_shared;       /* other schedulers make objects in it, and what earlier ones made may be there */
+    int64_t chunk_bytes;        /* for submissions that leave it open; 0: automatic */
+    int64_t unix_offset_ns;     /* Unix time minus the clock of the events */
+    uint64_t task_memory_bytes; /* private memory a subtask with user code may use; 0: any */
     const struct resource_amount *resources; /* named ones there are; read by manager_create() only */
     size_t resource_count;
     struct manager_host host;
