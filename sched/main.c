@@ -157,6 +157,7 @@ serve(struct arguments *arguments)
     }
     if (err == GRANARY_OK) {
         arguments->manager.cores = (uint32_t)gr_usable_cpus();
+        arguments->manager.store_is_shared = instance.shared[0] != '\0';
         arguments->manager.unix_offset_ns = gr_wall_ms() * 1000000 - gr_now_ns();
         err = server_create(&instance, state_find(arguments->state), &arguments->manager, &server);
     }

@@ -52,6 +52,7 @@ struct manager_host {
 struct manager_options {
     uint64_t memory_bytes;      /* the store's budget; 0: unknown */
     uint32_t cores;             /* that executors share; 0: unknown */
+    bool store_is_shared;       /* other schedulers make objects in it, and what earlier ones made may be there */
     int64_t chunk_bytes;        /* for submissions that leave it open; 0: automatic */
     int64_t unix_offset_ns;     /* Unix time minus the clock of the events */
     uint64_t history;           /* runs, and subtasks of ended graphs, that are remembered; 0: MANAGER_HISTORY */
