@@ -26,6 +26,8 @@ bool gr_attr_whole(const Granary__Attr *attr, uint64_t *ret_bits, bool *ret_beyo
 double gr_attr_number(const Granary__Attr *attr);
 /* Digits that an int64 can hold become an INT. False: they are no integer, or beyond uint64. */
 bool gr_attr_adopt_digits(Granary__Attr *attr);
+/* "inf", "-inf" and "nan", which JSON has no numbers for, become a DOUBLE. False: it is none of them */
+bool gr_attr_adopt_word(Granary__Attr *attr);
 
 /* The parameters of a node, which have the defaults of their rows. Strings are borrowed. */
 struct gr_params {
