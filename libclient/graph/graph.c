@@ -324,6 +324,22 @@ gr_graph_destroy(struct gr_graph *graph)
     free(graph);
 }
 
+bool *
+gr_graph_needed(const struct gr_graph *graph)
+{
+    bool *needed = calloc(graph->count + 1, sizeof *needed);
+
+    for (size_t t = 0; needed != NULL && t < graph->target_count; t++) {
+        needed[graph->targets[t]] = true;
+    }
+    for (size_t i = graph->count; needed != NULL && i-- > 0;) {
+        for (size_t k = 0; k < graph->nodes[i]->input_count && needed[i]; k++) {
+            needed[graph->nodes[i]->inputs[k]->position] = true;
+        }
+    }
+    return needed;
+}
+
 uint64_t
 gr_graph_digest(const Granary__Graph *graph)
 {

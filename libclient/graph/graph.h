@@ -142,6 +142,9 @@ void gr_graph_destroy(struct gr_graph *graph);
  */
 granary_err gr_graph_infer(struct gr_graph *graph);
 
+/* By node: whether a target needs it. To be freed. NULL: no memory */
+bool *gr_graph_needed(const struct gr_graph *graph);
+
 /* What tells a graph from others. 0: out of memory, and nothing is told. */
 uint64_t gr_graph_digest(const Granary__Graph *graph);
 
