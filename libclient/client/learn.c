@@ -1,6 +1,9 @@
 /*
  * Types of sources. Frames are asked of the instance: the first 0 rows of each, in one graph. Equal sources are asked once.
  * Tensors of files are looked at here, as their headers tell all there is.
+ *
+ * A file may have columns that cannot be read, which hinder only who wants them. Then only the others are asked for, and the
+ * file's header tells where those stand.
  */
 #include "client/learn.h"
 
@@ -11,6 +14,8 @@
 #include "base/error.h"
 #include "client/submit.h"
 #include "data/file/format.h"
+#include "data/file/paths.h"
+#include "data/frame.h"
 #include "data/tensor.h"
 #include "granary/read.h"
 #include "graph/tensor/types.h"
@@ -33,6 +38,7 @@ struct learning {
     struct source *sources;
     size_t count;
     Granary__Graph question;
+    bool careful; /* asked for are only columns that can be read */
 };
 
 static granary_err
@@ -116,29 +122,61 @@ copy_node(const Granary__Node *node)
     return copy;
 }
 
-/* The first rows of that node: none. NULL: no memory */
-static Granary__Node *
-make_head(const Granary__Node *of, const char *name)
+/* The question's next node. false: no memory, also of a NULL for the parameter */
+static bool
+add_node(struct learning *l, const char *name, const char *op, const char *input, Granary__Attr *attr)
 {
-    char *input = of->name;
-    char op[] = "head";
-    int64_t rows = 0;
-    char rows_name[] = "rows";
-    Granary__Attr attr = GRANARY__ATTR__INIT;
-    Granary__Attr *attrs[] = {&attr};
-    Granary__Node head = GRANARY__NODE__INIT;
+    char *inputs[] = {(char *)(uintptr_t)input};
+    Granary__Node node = GRANARY__NODE__INIT;
+    Granary__Node *copy = NULL;
 
-    attr.name = rows_name;
-    attr.kind = GRANARY__ATTR__KIND__INT;
-    attr.n_ints = 1;
-    attr.ints = &rows;
-    head.name = (char *)(uintptr_t)name;
-    head.op = op;
-    head.n_inputs = 1;
-    head.inputs = &input;
-    head.n_attrs = 1;
-    head.attrs = attrs;
-    return copy_node(&head);
+    node.name = (char *)(uintptr_t)name;
+    node.op = (char *)(uintptr_t)op;
+    node.n_inputs = 1;
+    node.inputs = inputs;
+    node.n_attrs = 1;
+    node.attrs = &attr;
+    if (attr != NULL && (copy = copy_node(&node)) != NULL) {
+        l->question.nodes[l->question.n_nodes++] = copy;
+    }
+    granary__attr__free_unpacked(attr, NULL);
+    return copy != NULL;
+}
+
+static const struct gr_format *
+format_of(const char *op)
+{
+    size_t f = 0;
+
+    while (gr_formats[f] != NULL && (strncmp(op, "read_", 5) != 0 || strcmp(gr_formats[f]->name, op + 5) != 0)) {
+        f++;
+    }
+    return gr_formats[f];
+}
+
+/* A file whose header has all columns, and perhaps some that cannot be read. Of many files nobody tells where those are. */
+static bool
+may_have_others(const Granary__Node *node)
+{
+    static const char *const many[] = {"paths", "also", "filename"};
+    const struct gr_format *format = format_of(node->op);
+    const char *path = gr_attr_string(node->attrs, node->n_attrs, "path", NULL);
+    bool may = format != NULL && !format->is_text && path != NULL && !gr_path_is_many(NULL, path);
+
+    for (size_t i = 0; i < sizeof many / sizeof many[0] && may; i++) {
+        may = gr_attr_find(node->attrs, node->n_attrs, many[i]) == NULL;
+    }
+    return may;
+}
+
+/* What of the source can be read. */
+static bool
+add_readable(struct learning *l, const char *name, const char *input)
+{
+    static const char *const words[] = {"number", "bool", "string", "binary", "temporal", "list"};
+
+    return add_node(l, name, "select_dtypes", input,
+                    gr_attr_new_strings("include", (char *const *)(uintptr_t)words, sizeof words / sizeof words[0]));
 }
 
 static bool
@@ -166,8 +204,10 @@ static granary_err
 ask(struct learning *l, struct source *source)
 {
     const Granary__Node *node = source->node->node;
-    size_t size = strlen(node->name) + sizeof "columns of ";
-    Granary__Node *copy, *head;
+    bool careful = l->careful && may_have_others(node);
+    Granary__Node *copy;
+    char *below;
+    bool good;
 
     for (const struct source *other = l->sources; other < source && source->same == NULL; other++) {
         source->same = other->target != NULL && reads_the_same(other->node->node, node) ? other : NULL;
@@ -175,27 +215,72 @@ ask(struct learning *l, struct source *source)
     if (source->same != NULL) {
         return GRANARY_OK;
     }
-    source->target = malloc(size);
-    if (source->target == NULL) {
+    if (asprintf(&source->target, "columns of %s", node->name) < 0) {
+        source->target = NULL;
         return learn_no_memory();
     }
-    (void)stpcpy(stpcpy(source->target, "columns of "), node->name);
+    if (asprintf(&below, "readable of %s", node->name) < 0) {
+        return learn_no_memory();
+    }
     copy = copy_node(node);
-    head = copy == NULL ? NULL : make_head(node, source->target);
     if (copy != NULL) {
         l->question.nodes[l->question.n_nodes++] = copy;
-    }
-    if (head != NULL) {
-        l->question.nodes[l->question.n_nodes++] = head;
         l->question.targets[l->question.n_targets++] = source->target; /* which stays the source's */
     }
-    return head == NULL ? learn_no_memory() : GRANARY_OK;
+    good = copy != NULL && (!careful || add_readable(l, below, node->name)) &&
+           add_node(l, source->target, "head", careful ? below : node->name, gr_attr_new_int("rows", 0));
+    free(below);
+    return good ? GRANARY_OK : learn_no_memory();
+}
+
+/* ---- columns that cannot be read ---- */
+
+/* All columns of a file, in order: those of `readable`, and others. */
+struct whole {
+    struct gr_sketch sketch;
+    const struct gr_schema *readable;
+    struct gr_schema schema;
+    size_t found;
+};
+
+static granary_err
+take_column(struct gr_sketch *sketch, const char *name)
+{
+    struct whole *whole = (struct whole *)sketch;
+    int at = gr_schema_find(whole->readable, name);
+
+    whole->found += at >= 0;
+    return gr_schema_add(&whole->schema, name, at >= 0 ? whole->readable->fields[at].dtype : GR_DTYPE_OTHER);
+}
+
+/* Put the columns that cannot be read among the others, where the file has them. */
+static granary_err
+add_unreadable(struct source *source)
+{
+    const Granary__Node *node = source->node->node;
+    struct gr_schema *schema = &source->node->type.schema;
+    struct whole whole = {
+        .sketch = {.column = take_column, .table = gr_attr_string(node->attrs, node->n_attrs, "table", NULL)},
+        .readable = schema};
+    granary_err err =
+        format_of(node->op)->sketch(gr_attr_string(node->attrs, node->n_attrs, "path", ""), NULL, &whole.sketch);
+
+    if (err == GRANARY_OK && whole.found < schema->count) { /* folders are columns, too */
+        err = gr_fail(GRANARY_EUNSUPPORTED, "its header does not tell all columns");
+    }
+    if (err == GRANARY_OK) {
+        gr_schema_free(schema);
+        *schema = whole.schema;
+        return GRANARY_OK;
+    }
+    gr_schema_free(&whole.schema);
+    return gr_fail_in(err, "node '%.100s' (%.40s)", node->name, node->op);
 }
 
 /* ---- the answer ---- */
 
 static granary_err
-read_columns(struct learning *l, const char *key, const struct source *source)
+read_columns(struct learning *l, const char *key, struct source *source)
 {
     granary_chunk_request request = {.graph = key, .target = source->target};
     granary_chunk chunk = {.err = GRANARY_OK};
@@ -211,8 +296,9 @@ read_columns(struct learning *l, const char *key, const struct source *source)
 
         err = gr_schema_add(&type->schema, column->name, column->dtype);
     }
-    type->known = err == GRANARY_OK;
     granary_chunk_release(l->client, &chunk, 1);
+    err = err == GRANARY_OK && l->careful && may_have_others(source->node->node) ? add_unreadable(source) : err;
+    type->known = err == GRANARY_OK;
     return err;
 }
 
@@ -222,7 +308,7 @@ read_answer(struct learning *l, const char *key)
     granary_err err = GRANARY_OK;
 
     for (size_t i = 0; i < l->count && err == GRANARY_OK; i++) {
-        const struct source *source = &l->sources[i];
+        struct source *source = &l->sources[i];
 
         if (source->target != NULL) {
             err = read_columns(l, key, source);
@@ -266,7 +352,7 @@ static granary_err
 list_sources(struct learning *l)
 {
     bool *needed = gr_graph_needed(l->graph);
-    size_t room = 2 * l->graph->count + 1;
+    size_t room = 3 * l->graph->count + 1;
     granary_err err = GRANARY_OK;
 
     l->sources = calloc(l->graph->count + 1, sizeof *l->sources);
@@ -327,29 +413,40 @@ create_copy(const Granary__Graph *message, struct gr_graph **ret_graph)
     return err;
 }
 
-granary_err
-gr_learn(granary_client *client, const Granary__Graph *message, struct gr_graph **ret_graph)
+/* All sources at once; careful: of files, what can be read of them. */
+static granary_err
+learn_sources(granary_client *client, struct gr_graph *graph, bool careful)
 {
-    struct learning l = {.client = client, .question = GRANARY__GRAPH__INIT};
-    granary_err err = create_copy(message, &l.graph);
+    struct learning l = {.client = client, .graph = graph, .question = GRANARY__GRAPH__INIT, .careful = careful};
+    granary_err err = list_sources(&l);
 
-    if (err == GRANARY_OK) {
-        err = gr_graph_infer(l.graph); /* what needs no source is told now, and no longer asked for */
-    }
-    if (err == GRANARY_OK) {
-        err = list_sources(&l);
-    }
     if (err == GRANARY_OK) {
         err = run_question(&l);
     }
-    if (err == GRANARY_OK) {
-        err = gr_graph_infer(l.graph);
-    }
     learning_free(&l);
+    return err;
+}
+
+granary_err
+gr_learn(granary_client *client, const Granary__Graph *message, struct gr_graph **ret_graph)
+{
+    struct gr_graph *graph = NULL;
+    granary_err err = create_copy(message, &graph);
+
+    if (err == GRANARY_OK) {
+        err = gr_graph_infer(graph); /* what needs no source is told now, and no longer asked for */
+    }
+    if (err == GRANARY_OK) {
+        err = learn_sources(client, graph, false);
+        err = err == GRANARY_EUNSUPPORTED ? learn_sources(client, graph, true) : err;
+    }
+    if (err == GRANARY_OK) {
+        err = gr_graph_infer(graph);
+    }
     if (err != GRANARY_OK) {
-        gr_graph_destroy(l.graph);
+        gr_graph_destroy(graph);
         return err;
     }
-    *ret_graph = l.graph;
+    *ret_graph = graph;
     return GRANARY_OK;
 }
