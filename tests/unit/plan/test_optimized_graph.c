@@ -110,6 +110,23 @@ columns_of_a_join_keep_their_names(void **state)
                    "  j = join(t (columns), u (columns)) on=[k] where=a < b\n"
                    "  j (columns) = project(j) columns=[a_x: a]\n"
                    "  p * = select(j (columns)) columns=[a_x]\n");
+    /* c_y of the left side would lose its suffix, and the right side's c is c_y. */
+    assert_written(
+        "\"l\": {\"op\": \"project\", \"input\": \"t\", \"columns\": {\"k\": \"k\", \"c\": \"a\", \"c_y\": \"b\"}},"
+        "\"r\": {\"op\": \"project\", \"input\": \"u\", \"columns\": {\"k\": \"k\", \"c\": \"a\", \"c_y\": \"b\"}},"
+        "\"j\": {\"op\": \"join\", \"inputs\": [\"l\", \"r\"], \"on\": \"k\"},"
+        "\"p\": {\"op\": \"groupby\", \"input\": \"j\", \"keys\": [\"c_x\", \"c_y_x\"], \"aggregate\": {\"n\": "
+        "\"sum(c_y)\"}}",
+        "\"p\"",
+        "  t = read_csv() path=t\n"
+        "  t (columns) = select(t) columns=[k, a, b]\n"
+        "  u = read_csv() path=u\n"
+        "  u (columns) = select(u) columns=[k, a]\n"
+        "  l = project(t (columns)) columns=[k: k, c: a, c_y: b]\n"
+        "  r = project(u (columns)) columns=[k: k, c: a]\n"
+        "  j = join(l, r) on=[k] suffixes=[#1l, #1r]\n"
+        "  j (columns) = project(j) columns=[c_x: `c#1l`, c_y_x: c_y, c_y: `c#1r`]\n"
+        "  p * = groupby(j (columns)) keys=[c_x, c_y_x] aggregate=[n: sum(c_y)]\n");
 }
 
 static void
