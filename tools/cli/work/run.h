@@ -39,6 +39,7 @@ struct run {
     const char *graph;
     const char *label; /* of the graph, in messages */
     bool show_graph;
+    bool optimized;                 /* ... as rules leave it */
     const char *plot;               /* one of OUTPUT_PLOTS */
     const char *stdout_format;      /* --format: the ending of a file's name */
     bool csv, schema;               /* as asked for: `format` says what comes of it */

@@ -179,6 +179,8 @@ static const struct gr_option run_options[] = {
      GR_OPTION_TEXT(struct run, null_text)},
     {"schema", 0, NULL, "print the columns and their dtypes, instead of the rows", GR_OPTION_FLAG(struct run, schema)},
     {"graph", 0, NULL, "show the graph as JSON, and do not run it", GR_OPTION_FLAG(struct run, show_graph)},
+    {"optimized", 0, NULL, "with --graph: show it as the optimiser leaves it. Files are looked at for their columns",
+     GR_OPTION_FLAG(struct run, optimized)},
     {"analyze", 0, NULL, "run the graph, and show what --explain shows, with time, rows and bytes of each step",
      GR_OPTION_FLAG(struct run, analyze)},
     {"explain", 0, NULL, "show the graph before and after optimisation, its chunks and subtasks",
