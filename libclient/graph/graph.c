@@ -112,7 +112,10 @@ works_on(enum gr_tile_op op)
     case GR_TILE_to_tensor:
     case GR_TILE_groupby_partial:
         return GR_YIELDS_FRAME;
+    case GR_TILE_reduce_partial:
+        return GR_YIELDS_TENSOR;
     case GR_TILE_groupby_combine:
+    case GR_TILE_reduce_combine:
         return GR_YIELDS_OBJECTS;
     default:
         return gr_op_info(op)->yields;
