@@ -141,6 +141,7 @@ check_place(const struct restore *restore)
     const struct gr_instance *instance = &restore->instance;
     granary_err err = gr_instance_check_own(instance->runtime);
 
+    err = err == GRANARY_OK ? gr_instance_check_store(instance) : err;
     if (err != GRANARY_OK) {
         return err;
     }

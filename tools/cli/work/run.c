@@ -102,9 +102,12 @@ parsed_free(struct parsed *parsed)
     gr_chunk_graph_destroy(parsed->chunks);
 }
 
-/* An instance for this run alone, in a directory of its own; it ends with this process, whatever happens to it. */
+/*
+ * An instance for this run alone, in a directory of its own; it ends with this process, whatever happens to it. At a
+ * group's store it has no other.
+ */
 static granary_err
-start_private(struct run *run)
+start_private(struct run *run, const struct gr_instance *meant)
 {
     const char *base = getenv("XDG_RUNTIME_DIR");
     static char directory[108];
@@ -119,6 +122,10 @@ start_private(struct run *run)
     }
     err = gr_instance_resolve(directory, &run->private.instance);
     if (err == GRANARY_OK) {
+        memcpy(run->private.instance.shared, meant->shared, sizeof meant->shared);
+        memcpy(run->private.instance.store_socket,
+               meant->shared[0] != '\0' ? meant->store_socket : run->private.instance.store_socket,
+               sizeof meant->store_socket);
         run->private.die_with_parent = true;
         run->private.state = "memory";
         err = supervisor_start(&run->private, &run->private_pid);
@@ -148,7 +155,8 @@ run_begin_private(struct cli *cli)
     const char *named = cli->instance != NULL ? cli->instance : getenv("GRANARY_INSTANCE");
     granary_err err = gr_instance_resolve(cli->instance, &instance);
 
-    if (err != GRANARY_OK || supervisor_running(&instance) != 0 || (named != NULL && named[0] != '\0')) {
+    if (err != GRANARY_OK || supervisor_running(&instance) != 0 ||
+        (named != NULL && named[0] != '\0' && instance.shared[0] == '\0')) {
         return err; /* whatever is wrong with it, the first statement tells */
     }
     err = gr_instance_check_own(instance.runtime);
@@ -157,7 +165,7 @@ run_begin_private(struct cli *cli)
     }
     run->cli = cli;
     run->private.executors = run->private.executors == 0 ? gr_usable_cpus() : run->private.executors;
-    return start_private(run);
+    return start_private(run, &instance);
 }
 
 void
@@ -189,7 +197,7 @@ choose_instance(struct run *run)
     if (err != GRANARY_OK) {
         return err;
     }
-    if (run->acts) {
+    if (run->acts && instance.shared[0] == '\0') {
         return gr_fail(GRANARY_EUNREACHABLE,
                        "instance %s is not up, and a private one keeps no tables: `granary up` starts one",
                        instance.name);
@@ -199,16 +207,19 @@ choose_instance(struct run *run)
                        "--keep %s: instance %s is not up, and a private one keeps nothing: `granary up` starts one",
                        run->keep, instance.name);
     }
-    if (named != NULL && named[0] != '\0') {
+    if (named != NULL && named[0] != '\0' && instance.shared[0] == '\0') {
         return gr_fail(GRANARY_EUNREACHABLE,
                        "instance %s is not up: start it with `granary up --instance %s`, or leave "
                        "the name out for a private one",
                        named, named);
     }
+    if (run->private.memory != NULL && instance.shared[0] != '\0') {
+        return gr_fail(GRANARY_EINVAL, "--memory is for who runs the store at %s: leave it out", instance.shared);
+    }
     if (run->private.executors == 0) {
         run->private.executors = gr_usable_cpus();
     }
-    return start_private(run);
+    return start_private(run, &instance);
 }
 
 static granary_err
