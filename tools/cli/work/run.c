@@ -22,6 +22,7 @@
 #include "client/learn.h"
 #include "client/resolve.h"
 #include "client/submit.h"
+#include "cut/cut.h"
 #include "data/file/spool.h"
 #include "data/print.h"
 #include "graph/chunk/graph.h"
@@ -555,6 +556,21 @@ show_graph(const struct run *run, granary_client *client, const struct parsed *p
     return status;
 }
 
+/* Print how the graph is cut. */
+static int
+show_fragments(const struct run *run, granary_client *client, const Granary__Graph *graph)
+{
+    granary_cut_options options = {.partitions = run->fragments,
+                                   .smallest_bytes = run->fragment_bytes,
+                                   .flags = run->explain ? GRANARY_CUT_TEXT : 0};
+    char *plan = NULL;
+    granary_err err = gr_cut(client, graph, &options, &plan);
+    int status = err != GRANARY_OK ? fail(run, client, err) : cli_write_file("-", plan, strlen(plan));
+
+    free(plan);
+    return status;
+}
+
 /* Whether an instance is asked or has something to do. */
 static bool
 needs_instance(const struct run *run)
@@ -584,8 +600,8 @@ prepare_run(struct cli *cli, struct run *run, char **ret_text, size_t *ret_size,
         return gr_fail(GRANARY_EINVAL, "--replace: nothing is named that it could replace: write --keep NAME, too");
     }
     run->acts = source->acts != NULL && source->acts(run->graph);
-    if (run->acts &&
-        (run->keep != NULL || run->explain || run->show_graph || run->single_file != NULL || run->output_count > 0)) {
+    if (run->acts && (run->keep != NULL || run->explain || run->show_graph || run->fragments > 0 ||
+                      run->single_file != NULL || run->output_count > 0)) {
         return gr_fail(GRANARY_EINVAL,
                        "--keep, --explain, --graph and files are for SELECT: the statement has no rows");
     }
@@ -653,8 +669,9 @@ run_source(struct cli *cli)
         status = fail(run, cli->client, err);
         goto out;
     }
-    status = run->show_graph ? show_graph(run, cli->client, &parsed)
-                             : run_graph(run, cli->client, text, size, parsed.message);
+    status = run->show_graph      ? show_graph(run, cli->client, &parsed)
+             : run->fragments > 0 ? show_fragments(run, cli->client, parsed.message)
+                                  : run_graph(run, cli->client, text, size, parsed.message);
 out:
     cli_disconnect(cli);
     discard_end(&run->remains);

@@ -52,6 +52,8 @@ struct run {
     const char *keep; /* the graph's key; NULL: none was given */
     bool replace;     /* whatever has that key */
     int64_t chunk_bytes;
+    int64_t fragments;      /* into how many parts it is cut, instead of being run; 0: it is run */
+    int64_t fragment_bytes; /* of a source that is cut, at least; 0: as the library has it */
     int timeout_ms;
     int priority;
     bool no_recall;
