@@ -1,9 +1,6 @@
 /*
  * Types of sources. Frames are asked of the instance: the first 0 rows of each, in one graph. Equal sources are asked once.
- * Tensors of files are looked at here, as their headers tell all there is.
- *
- * A file may have columns that cannot be read, which hinder only who wants them. Then only the others are asked for, and the
- * file's header tells where those stand.
+ * Where a file has columns that cannot be read, only the others are asked for.
  */
 #include "client/learn.h"
 
@@ -12,23 +9,19 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/id.h"
+#include "base/text/buf.h"
+#include "client/learn_file.h"
 #include "client/submit.h"
-#include "data/file/format.h"
-#include "data/file/paths.h"
-#include "data/frame.h"
-#include "data/tensor.h"
 #include "granary/read.h"
-#include "graph/tensor/types.h"
 
-enum {
-    NPY_HEAD = 64 << 10, /* of a file, in which its header ends */
-    MESSAGE_MAX = 1024
-};
+#define MESSAGE_MAX 1024
 
 /* A node whose type nobody knows yet, and who tells it. */
 struct source {
     struct gr_node *node;
     const struct source *same; /* the same of an equal node; or NULL */
+    uint64_t hash;             /* of what it says */
     char *target;              /* of the question; NULL: nothing is asked */
 };
 
@@ -38,6 +31,7 @@ struct learning {
     struct source *sources;
     size_t count;
     Granary__Graph question;
+    char *mark;   /* with which no name of the graph begins: what the question's own names begin with */
     bool careful; /* asked for are only columns that can be read */
 };
 
@@ -45,64 +39,6 @@ static granary_err
 learn_no_memory(void)
 {
     return gr_fail(GRANARY_ENOMEM, "learning what a graph's sources have: out of memory");
-}
-
-/* ---- tensors ---- */
-
-static void
-set_tensor(struct gr_node *node, const granary_tensor *tensor)
-{
-    node->type.known = node->type.is_tensor = true;
-    node->type.dtype = tensor->dtype;
-    node->type.dims = tensor->dims;
-    memcpy(node->type.shape, tensor->shape, sizeof node->type.shape);
-}
-
-static granary_err
-look_at_npy(struct gr_node *node)
-{
-    const char *path = GR_NODE_PARAMS(read_npy, node->node)->path;
-    granary_tensor tensor = {0};
-    char *head = NULL;
-    uint64_t file_size, at;
-    size_t size;
-    bool is_half;
-    granary_err err = gr_format_begin(path, NPY_HEAD, &head, &size, &file_size);
-
-    if (err == GRANARY_OK) {
-        err = gr_npy_head(head, size, file_size, &tensor, &at, &is_half);
-        err = err == GRANARY_OK ? err : gr_fail_in(err, "%s", path);
-    }
-    if (err == GRANARY_OK) {
-        set_tensor(node, &tensor);
-    }
-    free(head);
-    return err;
-}
-
-static granary_err
-look_at_raw(struct gr_node *node)
-{
-    const struct gr_params_read_raw *params = GR_NODE_PARAMS(read_raw, node->node);
-    granary_tensor tensor = {0};
-    granary_err err =
-        gr_npy_plan(gr_tensor_dtype_parse(params->dtype), (int)params->shape->n_ints, params->shape->ints, &tensor);
-
-    if (err == GRANARY_OK) {
-        set_tensor(node, &tensor);
-    }
-    return err;
-}
-
-static granary_err
-look_at_tensor(struct gr_node *node)
-{
-    granary_err err = node->op == GR_TILE_read_npy ? look_at_npy(node)
-                      : node->op == GR_TILE_read_raw
-                          ? look_at_raw(node)
-                          : gr_fail(GRANARY_EUNSUPPORTED, "its shape turns out when it runs");
-
-    return err == GRANARY_OK ? err : gr_fail_in(err, "node '%.100s' (%.40s)", node->node->name, node->node->op);
 }
 
 /* ---- the question ---- */
@@ -143,32 +79,6 @@ add_node(struct learning *l, const char *name, const char *op, const char *input
     return copy != NULL;
 }
 
-static const struct gr_format *
-format_of(const char *op)
-{
-    size_t f = 0;
-
-    while (gr_formats[f] != NULL && (strncmp(op, "read_", 5) != 0 || strcmp(gr_formats[f]->name, op + 5) != 0)) {
-        f++;
-    }
-    return gr_formats[f];
-}
-
-/* A file whose header has all columns, and perhaps some that cannot be read. Of many files nobody tells where those are. */
-static bool
-may_have_others(const Granary__Node *node)
-{
-    static const char *const many[] = {"paths", "also", "filename"};
-    const struct gr_format *format = format_of(node->op);
-    const char *path = gr_attr_string(node->attrs, node->n_attrs, "path", NULL);
-    bool may = format != NULL && !format->is_text && path != NULL && !gr_path_is_many(NULL, path);
-
-    for (size_t i = 0; i < sizeof many / sizeof many[0] && may; i++) {
-        may = gr_attr_find(node->attrs, node->n_attrs, many[i]) == NULL;
-    }
-    return may;
-}
-
 /* What of the source can be read. */
 static bool
 add_readable(struct learning *l, const char *name, const char *input)
@@ -179,24 +89,44 @@ add_readable(struct learning *l, const char *name, const char *input)
                     gr_attr_new_strings("include", (char *const *)(uintptr_t)words, sizeof words / sizeof words[0]));
 }
 
-static bool
-reads_the_same(const Granary__Node *a, const Granary__Node *b)
+/* All that a source says but its name, as bytes. Errors: ENOMEM */
+static granary_err
+say(const Granary__Node *node, struct gr_buf *out)
 {
-    bool same = strcmp(a->op, b->op) == 0 && a->n_attrs == b->n_attrs;
+    Granary__Node nameless = *node;
+    uint8_t *bytes;
 
-    for (size_t i = 0; i < a->n_attrs && same; i++) {
-        size_t size = granary__attr__get_packed_size(a->attrs[i]);
-        uint8_t *bytes = malloc(2 * size + 1);
-
-        same = bytes != NULL && size == granary__attr__get_packed_size(b->attrs[i]);
-        if (same) {
-            (void)granary__attr__pack(a->attrs[i], bytes);
-            (void)granary__attr__pack(b->attrs[i], bytes + size);
-            same = memcmp(bytes, bytes + size, size) == 0;
-        }
-        free(bytes);
+    nameless.name = (char *)(uintptr_t) "";
+    bytes = gr_buf_grow(out, granary__node__get_packed_size(&nameless) + 1);
+    if (bytes != NULL) {
+        out->size = granary__node__pack(&nameless, bytes);
     }
-    return same;
+    return gr_buf_ok(out) ? GRANARY_OK : learn_no_memory();
+}
+
+/* An earlier source that reads the same. */
+static granary_err
+find_same(const struct learning *l, struct source *source)
+{
+    struct gr_buf said = {0};
+    granary_err err = say(source->node->node, &said);
+
+    source->hash = gr_hash64(said.bytes, said.size);
+    for (const struct source *other = l->sources; err == GRANARY_OK && other < source && source->same == NULL;
+         other++) {
+        struct gr_buf theirs = {0};
+
+        if (other->target != NULL && other->hash == source->hash) {
+            err = say(other->node->node, &theirs);
+            source->same =
+                err == GRANARY_OK && theirs.size == said.size && memcmp(theirs.bytes, said.bytes, said.size) == 0
+                    ? other
+                    : NULL;
+        }
+        gr_buf_free(&theirs);
+    }
+    gr_buf_free(&said);
+    return err;
 }
 
 /* Ask for a source's columns; the question has room for it. */
@@ -204,22 +134,20 @@ static granary_err
 ask(struct learning *l, struct source *source)
 {
     const Granary__Node *node = source->node->node;
-    bool careful = l->careful && may_have_others(node);
+    bool careful = l->careful && learn_may_have_others(node);
+    char *below = NULL;
     Granary__Node *copy;
-    char *below;
     bool good;
+    granary_err err = find_same(l, source);
 
-    for (const struct source *other = l->sources; other < source && source->same == NULL; other++) {
-        source->same = other->target != NULL && reads_the_same(other->node->node, node) ? other : NULL;
+    if (err != GRANARY_OK || source->same != NULL) {
+        return err;
     }
-    if (source->same != NULL) {
-        return GRANARY_OK;
-    }
-    if (asprintf(&source->target, "columns of %s", node->name) < 0) {
+    if (asprintf(&source->target, "%s%zu", l->mark, l->question.n_targets) < 0) {
         source->target = NULL;
         return learn_no_memory();
     }
-    if (asprintf(&below, "readable of %s", node->name) < 0) {
+    if (asprintf(&below, "%s readable", source->target) < 0) {
         return learn_no_memory();
     }
     copy = copy_node(node);
@@ -233,54 +161,10 @@ ask(struct learning *l, struct source *source)
     return good ? GRANARY_OK : learn_no_memory();
 }
 
-/* ---- columns that cannot be read ---- */
-
-/* All columns of a file, in order: those of `readable`, and others. */
-struct whole {
-    struct gr_sketch sketch;
-    const struct gr_schema *readable;
-    struct gr_schema schema;
-    size_t found;
-};
-
-static granary_err
-take_column(struct gr_sketch *sketch, const char *name)
-{
-    struct whole *whole = (struct whole *)sketch;
-    int at = gr_schema_find(whole->readable, name);
-
-    whole->found += at >= 0;
-    return gr_schema_add(&whole->schema, name, at >= 0 ? whole->readable->fields[at].dtype : GR_DTYPE_OTHER);
-}
-
-/* Put the columns that cannot be read among the others, where the file has them. */
-static granary_err
-add_unreadable(struct source *source)
-{
-    const Granary__Node *node = source->node->node;
-    struct gr_schema *schema = &source->node->type.schema;
-    struct whole whole = {
-        .sketch = {.column = take_column, .table = gr_attr_string(node->attrs, node->n_attrs, "table", NULL)},
-        .readable = schema};
-    granary_err err =
-        format_of(node->op)->sketch(gr_attr_string(node->attrs, node->n_attrs, "path", ""), NULL, &whole.sketch);
-
-    if (err == GRANARY_OK && whole.found < schema->count) { /* folders are columns, too */
-        err = gr_fail(GRANARY_EUNSUPPORTED, "its header does not tell all columns");
-    }
-    if (err == GRANARY_OK) {
-        gr_schema_free(schema);
-        *schema = whole.schema;
-        return GRANARY_OK;
-    }
-    gr_schema_free(&whole.schema);
-    return gr_fail_in(err, "node '%.100s' (%.40s)", node->name, node->op);
-}
-
 /* ---- the answer ---- */
 
 static granary_err
-read_columns(struct learning *l, const char *key, struct source *source)
+read_columns(struct learning *l, const char *key, const struct source *source)
 {
     granary_chunk_request request = {.graph = key, .target = source->target};
     granary_chunk chunk = {.err = GRANARY_OK};
@@ -297,7 +181,9 @@ read_columns(struct learning *l, const char *key, struct source *source)
         err = gr_schema_add(&type->schema, column->name, column->dtype);
     }
     granary_chunk_release(l->client, &chunk, 1);
-    err = err == GRANARY_OK && l->careful && may_have_others(source->node->node) ? add_unreadable(source) : err;
+    err = err == GRANARY_OK && l->careful && learn_may_have_others(source->node->node)
+              ? learn_add_unreadable(source->node)
+              : err;
     type->known = err == GRANARY_OK;
     return err;
 }
@@ -308,7 +194,7 @@ read_answer(struct learning *l, const char *key)
     granary_err err = GRANARY_OK;
 
     for (size_t i = 0; i < l->count && err == GRANARY_OK; i++) {
-        struct source *source = &l->sources[i];
+        const struct source *source = &l->sources[i];
 
         if (source->target != NULL) {
             err = read_columns(l, key, source);
@@ -348,6 +234,26 @@ run_question(struct learning *l)
 
 /* ---- all of them ---- */
 
+/* Question marks, more than any name begins with. NULL: no memory */
+static char *
+make_mark(const struct gr_graph *graph)
+{
+    size_t most = 0;
+    char *mark;
+
+    for (size_t i = 0; i < graph->count; i++) {
+        size_t marks = strspn(graph->nodes[i]->node->name, "?");
+
+        most = marks > most ? marks : most;
+    }
+    mark = malloc(most + 2);
+    if (mark != NULL) {
+        memset(mark, '?', most + 1);
+        mark[most + 1] = '\0';
+    }
+    return mark;
+}
+
 static granary_err
 list_sources(struct learning *l)
 {
@@ -358,7 +264,9 @@ list_sources(struct learning *l)
     l->sources = calloc(l->graph->count + 1, sizeof *l->sources);
     l->question.nodes = calloc(room, sizeof(Granary__Node *));
     l->question.targets = calloc(room, sizeof(char *));
-    if (needed == NULL || l->sources == NULL || l->question.nodes == NULL || l->question.targets == NULL) {
+    l->mark = make_mark(l->graph);
+    if (needed == NULL || l->mark == NULL || l->sources == NULL || l->question.nodes == NULL ||
+        l->question.targets == NULL) {
         err = learn_no_memory();
     }
     for (size_t i = 0; i < l->graph->count && err == GRANARY_OK; i++) {
@@ -368,7 +276,7 @@ list_sources(struct learning *l)
             continue;
         }
         if (node->yields == GR_YIELDS_TENSOR) {
-            err = look_at_tensor(node);
+            err = learn_tensor(node);
         } else if (node->yields == GR_YIELDS_FRAME) {
             l->sources[l->count] = (struct source){.node = node};
             err = ask(l, &l->sources[l->count++]);
@@ -387,6 +295,7 @@ learning_free(struct learning *l)
     for (size_t i = 0; i < l->question.n_nodes; i++) {
         granary__node__free_unpacked(l->question.nodes[i], NULL);
     }
+    free(l->mark);
     free(l->question.nodes);
     free(l->question.targets);
     free(l->sources);
