@@ -220,7 +220,7 @@ renamings_free(struct renamings *r)
 {
     renaming_free(&r->result);
     renaming_free(&r->pairs);
-    r->result = r->pairs = (struct renaming){NULL};
+    r->result = r->pairs = (struct renaming){.before = NULL};
 }
 
 static granary_err
@@ -257,7 +257,7 @@ steps_write_join(const struct gr_steps *steps, size_t i, struct written_join *re
 {
     const struct gr_step *step = &steps->steps[i];
     struct gr_op_use use = gr_steps_use(steps, i);
-    struct renamings r = {.result = {NULL}};
+    struct renamings r = {.suffixes = {""}};
     char *suffixes[] = {r.suffixes[0], r.suffixes[1]};
     granary_err err = gr_join_parse(use.attrs, use.attr_count, &r.before);
 
