@@ -15,6 +15,7 @@
  *   <runtime>/stacks/       what threads told of where they are, while it is read (base/stacks.h)
  *   <runtime>/executors/    one page an executor (contract/executor_page.h)
  *   <spill directory>/logs/ what user code printed, see gr_instance_logs()
+ *   <spill directory>/fragments/  results of fragments, of `granary run --on local:K`
  *   shared memory           names begin with shm_prefix
  */
 #ifndef BASE_INSTANCE_H
@@ -62,6 +63,9 @@ granary_err gr_instance_check_own(const char *runtime);
 
 /* Whether a supervisor watches over the instance, who starts a daemon again when it dies. */
 bool gr_instance_supervised(const struct gr_instance *instance);
+
+/* The folder below the directory the store spills to. */
+#define GR_INSTANCE_FRAGMENTS "fragments"
 
 #define GR_LOGS_MAX 528 /* a path, and its NUL */
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -11,8 +10,10 @@
 #include "base/fd.h"
 #include "base/process/limits.h"
 #include "base/text/buf.h"
+#include "cli/cluster/on.h"
 #include "cli/command/command.h"
 #include "cli/command/pager.h"
+#include "cli/instance/private.h"
 #include "cli/instance/supervisor.h"
 #include "cli/print/output.h"
 #include "cli/print/show.h"
@@ -25,6 +26,7 @@
 #include "data/print.h"
 #include "graph/chunk/graph.h"
 #include "graph_json/json.h"
+#include "graph_json/plan.h"
 
 #define GRAPH_FILE_MAX ((size_t)256 << 20)
 #define PATIENCE_MS    5000
@@ -102,42 +104,17 @@ parsed_free(struct parsed *parsed)
     gr_chunk_graph_destroy(parsed->chunks);
 }
 
-/* An instance for this run alone, in a directory of its own; it ends with this process, whatever happens to it. */
+/* An instance for this run alone. */
 static granary_err
 start_private(struct run *run)
 {
-    const char *base = getenv("XDG_RUNTIME_DIR");
-    static char directory[108];
-    granary_err err;
+    static char directory[PRIVATE_DIRECTORY];
+    granary_err err = private_start(&run->private, directory, &run->private_pid);
 
-    if (base == NULL || base[0] != '/' || strlen(base) > 60 || access(base, W_OK) != 0) {
-        base = "/tmp";
-    }
-    (void)snprintf(directory, sizeof directory, "%s/granary-run-XXXXXX", base);
-    if (mkdtemp(directory) == NULL) {
-        return gr_fail_errno("%s", directory);
-    }
-    err = gr_instance_resolve(directory, &run->private.instance);
     if (err == GRANARY_OK) {
-        run->private.die_with_parent = true;
-        run->private.state = "memory";
-        err = supervisor_start(&run->private, &run->private_pid);
+        run->cli->instance = directory;
     }
-    if (err != GRANARY_OK) {
-        gr_remove_tree(directory);
-        return err;
-    }
-    run->cli->instance = directory;
-    return GRANARY_OK;
-}
-
-static void
-stop_private(struct run *run)
-{
-    if (run->private_pid > 0) {
-        (void)supervisor_stop(&run->private.instance, NULL);
-        (void)waitpid(run->private_pid, NULL, 0);
-    }
+    return err;
 }
 
 granary_err
@@ -163,7 +140,7 @@ run_begin_private(struct cli *cli)
 void
 run_end_private(struct cli *cli)
 {
-    stop_private(cli->self);
+    private_stop(&((struct run *)cli->self)->private, &((struct run *)cli->self)->private_pid);
 }
 
 /* Use the instance that is up. Without one: the default name means a private one, a name somebody chose means a
@@ -434,6 +411,9 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     if (err != GRANARY_OK) { /* before anything runs */
         return cli_fail(err, "%s", run->cli->name);
     }
+    if (run->on_where != NULL && (err = on_run(run->on, client, run->timeout_ms)) != GRANARY_OK) {
+        return fail(run, client, err);
+    }
     granary_id_format(granary_id_random(), fresh);
     discard_submitting(&run->remains, options.key, options.key == fresh);
     err = run->spooled || names_objects(graph)
@@ -491,6 +471,16 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     return status;
 }
 
+/* A plan for other machines, and the graph that gathers its results. */
+static granary_err
+plan_elsewhere(struct run *run, const char *text, size_t size, Granary__Graph **ret_graph)
+{
+    granary_err err = gr_plan_is_meant(text, size) ? on_plan(run->on, text, size, ret_graph)
+                                                   : gr_fail(GRANARY_EUNSUPPORTED, "--on takes a plan so far");
+
+    return err == GRANARY_OK || run->source->label != NULL ? err : gr_fail_in(err, "%s", run->label);
+}
+
 /* The graph, checked, and whether outputs fit to it. */
 static granary_err
 make_graph(struct run *run, granary_client *client, char **ret_text, size_t *ret_size, struct parsed *ret_parsed)
@@ -499,6 +489,10 @@ make_graph(struct run *run, granary_client *client, char **ret_text, size_t *ret
 
     if (err != GRANARY_OK) {
         return err;
+    }
+    if (run->on_where != NULL) {
+        err = plan_elsewhere(run, *ret_text, *ret_size, &ret_parsed->message);
+        return err == GRANARY_OK ? check_outputs(run, ret_parsed->message) : err;
     }
     err = parse_graph(*ret_text, *ret_size, &run->spooled, ret_parsed);
     if (err != GRANARY_OK && run->source->label == NULL) {
@@ -518,6 +512,26 @@ show_graph(const struct parsed *parsed)
     status = err != GRANARY_OK ? cli_fail(err, "graph") : cli_write_file("-", out.bytes, out.size);
     gr_buf_free(&out);
     return status;
+}
+
+/* Whether the graph is made with the client's help. */
+static bool
+needs_client(const struct run *run)
+{
+    return run->source->needs_client || run->on_where != NULL;
+}
+
+/* Other machines, or instances. */
+static granary_err
+open_elsewhere(struct run *run)
+{
+    const struct places_options options = {.on = run->on_where,
+                                           .directory = run->directory,
+                                           .instance = run->private_pid > 0 ? NULL : run->cli->instance,
+                                           .memory = run->private.memory,
+                                           .executors = run->private.executors};
+
+    return on_open(&options, &run->on);
 }
 
 /* What is wrong before anything is started; without the need of a client that is the graph, too. */
@@ -544,10 +558,13 @@ prepare_run(struct cli *cli, struct run *run, char **ret_text, size_t *ret_size,
         return gr_fail(GRANARY_EINVAL,
                        "--keep, --explain, --graph and files are for SELECT: the statement has no rows");
     }
-    if (!source->needs_client) {
+    if (!needs_client(run)) {
         err = make_graph(run, NULL, ret_text, ret_size, ret_parsed);
     }
-    return err == GRANARY_OK && (source->needs_client || !run->show_graph) ? choose_instance(run) : err;
+    if (err == GRANARY_OK && (needs_client(run) || !run->show_graph)) {
+        err = choose_instance(run);
+    }
+    return err == GRANARY_OK && run->on_where != NULL ? open_elsewhere(run) : err;
 }
 
 /* Do what the source's argument says. */
@@ -578,7 +595,6 @@ int
 run_source(struct cli *cli)
 {
     struct run *run = cli->self;
-    const struct run_source *source = run->source;
     struct parsed parsed = {0};
     char *text = NULL;
     size_t size = 0;
@@ -592,7 +608,7 @@ run_source(struct cli *cli)
         status = run_act(run);
         goto out;
     }
-    if (source->needs_client || !run->show_graph) {
+    if (needs_client(run) || !run->show_graph) {
         discard_begin(cli,
                       &(struct discard_options){.what = cli->name,
                                                 .stays = run->replace ? run->keep : NULL,
@@ -604,18 +620,19 @@ run_source(struct cli *cli)
             goto out;
         }
     }
-    if (source->needs_client && (err = make_graph(run, cli->client, &text, &size, &parsed)) != GRANARY_OK) {
+    if (needs_client(run) && (err = make_graph(run, cli->client, &text, &size, &parsed)) != GRANARY_OK) {
         status = fail(run, cli->client, err);
         goto out;
     }
     status = run->show_graph ? show_graph(&parsed) : run_graph(run, cli->client, text, size, parsed.message);
 out:
+    on_close(run->on);
     cli_disconnect(cli);
     discard_end(&run->remains);
     if (status < 0) { /* before what follows has errors of its own */
         status = cli_fail((granary_err)status, "%s", cli->name);
     }
-    stop_private(run);
+    private_stop(&run->private, &run->private_pid);
     parsed_free(&parsed);
     free(text);
     return status;

@@ -1,0 +1,9 @@
+/* The commands of `granary cluster`, for its table. */
+#ifndef CLI_CLUSTER_CLUSTER_H
+#define CLI_CLUSTER_CLUSTER_H
+
+#include "cli/command/command.h"
+
+extern const struct command cluster_fragment;
+
+#endif
