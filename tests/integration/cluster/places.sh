@@ -88,7 +88,10 @@ rm -r "$work/run/granary" # its logs
 sed 's/\[5, 3\], "chunk": \[2, 3\]/[200000000]/' "$work/plan.json" >"$work/long.json"
 granary run -e 1 --memory 64M --on local:2 "$work/long.json" >/dev/null 2>&1 &
 pid=$!
-await eval "pgrep -f 'cluster fragment .*$work/run' >/dev/null"
+await pgrep -f "cluster fragment .*$work/run" >/dev/null
 kill -9 $pid
-await eval '[ -z "$(ls "$work/run")" ]'
+run_is_empty() {
+    [ -z "$(ls "$work/run")" ]
+}
+await run_is_empty
 nothing_left

@@ -5,6 +5,7 @@
 unset GRANARY_INSTANCE
 export XDG_RUNTIME_DIR="$work/run"
 mkdir -m 700 "$work/run" "$work/d"
+# shellcheck disable=SC2034 # the tests use it
 d="$work/d"
 version=$(granary version | sed 's/.* //')
 printf 'k,v\na,1\nb,2\na,3\nc,4\n' >"$work/rows.csv"

@@ -4,6 +4,10 @@
 
 #include "cli/command/command.h"
 
+extern const struct command cluster_up;
+extern const struct command cluster_status;
+extern const struct command cluster_down;
+extern const struct command cluster_node;
 extern const struct command cluster_fragment;
 
 #endif
