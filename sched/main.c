@@ -79,6 +79,8 @@ static const struct gr_option options[] = {
      GR_OPTION_SIZE(struct arguments, manager.memory_bytes, 0)},
     {"chunk-bytes", 0, "SIZE", "aim at chunks of this size; default: automatic",
      GR_OPTION_SIZE(struct arguments, manager.chunk_bytes, 0)},
+    {"history", 0, "RUNS", "remember so many runs; default: 262144",
+     GR_OPTION_NUMBER(struct arguments, manager.history, 1, MANAGER_HISTORY_MOST)},
     {"task-memory", 0, "SIZE",
      "let a subtask with user code use so much memory; default: half of what this process may have",
      GR_OPTION_SIZE(struct arguments, manager.task_memory_bytes, 0)},
@@ -155,6 +157,7 @@ serve(struct arguments *arguments)
     }
     if (err == GRANARY_OK) {
         arguments->manager.cores = (uint32_t)gr_usable_cpus();
+        arguments->manager.store_is_shared = instance.shared[0] != '\0';
         arguments->manager.unix_offset_ns = gr_wall_ms() * 1000000 - gr_now_ns();
         err = server_create(&instance, state_find(arguments->state), &arguments->manager, &server);
     }

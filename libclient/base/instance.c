@@ -22,6 +22,8 @@
 
 /* sun_path holds 108 bytes with its NUL; "/store.sock" is the longest name put below the directory. */
 #define RUNTIME_MAX (108 - (int)sizeof "/store.sock")
+#define MEMBER_MAX  ((int)sizeof "/+-01234567" + MEMBER_NAME)
+#define MEMBER_NAME 20
 /* More links that lead to links than this are a loop, or as good as one. */
 #define LINKS_MOST 16u
 
@@ -45,11 +47,24 @@ holds_instances(const char *xdg)
     return st.st_uid == 0 && lstat(own, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
+/* Where this user's instances are. */
+static void
+find_home(char home[PATH_MAX])
+{
+    const char *xdg = getenv("XDG_RUNTIME_DIR");
+
+    if (holds_instances(xdg)) {
+        (void)snprintf(home, PATH_MAX, "%s/granary", xdg);
+    } else {
+        (void)snprintf(home, PATH_MAX, "/tmp/granary-%u", (unsigned)geteuid());
+    }
+}
+
 static granary_err
 runtime_from_name(const char *name, char runtime[PATH_MAX])
 {
-    const char *xdg = getenv("XDG_RUNTIME_DIR");
     size_t length = strlen(name);
+    char home[PATH_MAX];
 
     if (length == 0 || length > 32 || name[0] == '.') {
         return gr_fail(GRANARY_EINVAL,
@@ -62,12 +77,10 @@ runtime_from_name(const char *name, char runtime[PATH_MAX])
             return gr_fail(GRANARY_EINVAL, "instance '%s': only letters, digits, '.', '_' and '-' make a name", name);
         }
     }
-    if (holds_instances(xdg)) {
-        (void)snprintf(runtime, PATH_MAX, "%s/granary/%s", xdg, name);
-    } else {
-        (void)snprintf(runtime, PATH_MAX, "/tmp/granary-%u/%s", (unsigned)geteuid(), name);
-    }
-    return GRANARY_OK;
+    find_home(home);
+    return snprintf(runtime, PATH_MAX, "%s/%s", home, name) < PATH_MAX
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL, "instance '%s': path too long", name);
 }
 
 /* In a user namespace whoever has no number there has this one, root outside included. */
@@ -143,6 +156,79 @@ fail_foreign_link(const char *runtime, const char *link)
                    runtime, link);
 }
 
+/* ---- a group's store ---- */
+
+/* A directory of this user that is at a group's store: its socket is a link of this user. */
+static bool
+follow_store(const char *runtime, char ret_shared[108])
+{
+    char link[PATH_MAX], target[PATH_MAX];
+    struct stat st;
+    char *slash;
+
+    if (snprintf(link, sizeof link, "%s/store.sock", runtime) >= PATH_MAX || lstat(link, &st) < 0 ||
+        !S_ISLNK(st.st_mode) || st.st_uid != geteuid() || !link_target(link, target)) {
+        return false;
+    }
+    slash = strrchr(target, '/');
+    return slash > target && snprintf(ret_shared, 108, "%.*s", (int)(slash - target), target) < 108;
+}
+
+/* Another user's directory that lets the members of a group through, and this user is one. Root is nobody's member. */
+static bool
+is_of_group(const char *runtime)
+{
+    struct stat st;
+
+    return geteuid() != 0 && stat(runtime, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid != geteuid() &&
+           (st.st_mode & (S_IRWXG | S_IRWXO)) == S_IXGRP && faccessat(AT_FDCWD, runtime, X_OK, AT_EACCESS) == 0;
+}
+
+/* Where this user's own part is of what is at a group's store: no instance of a name has a '+'. */
+static void
+member_place(const char *shared, char runtime[PATH_MAX])
+{
+    char home[PATH_MAX];
+
+    find_home(home);
+    if ((int)strlen(home) + MEMBER_MAX > RUNTIME_MAX) {
+        (void)snprintf(home, sizeof home, "/tmp/granary-%u", (unsigned)geteuid());
+    }
+    (void)snprintf(runtime, PATH_MAX, "%.100s/+%.20s-%08x", home, strrchr(shared, '/') + 1,
+                   (unsigned)(uint32_t)gr_hash64(shared, strlen(shared)));
+}
+
+static granary_err
+check_owner(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) < 0 || (S_ISDIR(st.st_mode) && st.st_uid == geteuid())
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EPERM,
+                         "%s, the place for what uid %u runs, belongs to uid %u: have it removed, or set "
+                         "XDG_RUNTIME_DIR to a directory of your own",
+                         path, (unsigned)geteuid(), (unsigned)st.st_uid);
+}
+
+granary_err
+gr_instance_check_place(const struct gr_instance *instance)
+{
+    char home[PATH_MAX];
+    granary_err err;
+
+    if (instance->shared[0] == '\0') {
+        return GRANARY_OK;
+    }
+    (void)snprintf(home, sizeof home, "%.*s", (int)(strrchr(instance->runtime, '/') - instance->runtime),
+                   instance->runtime);
+    /* A private instance's own directory is anywhere; who could put another one in its place is looked at when it is made. */
+    err = strrchr(instance->runtime, '/')[1] == '+' ? check_owner(home) : GRANARY_OK;
+    return err == GRANARY_OK ? check_owner(instance->runtime) : err;
+}
+
+/* ---- which one ---- */
+
 granary_err
 gr_instance_resolve(const char *name, struct gr_instance *ret_instance)
 {
@@ -193,10 +279,18 @@ gr_instance_resolve(const char *name, struct gr_instance *ret_instance)
                        "choose a shorter path with --instance",
                        runtime, length, RUNTIME_MAX);
     }
-    last = strrchr(runtime, '/');
+    if (!instance.named && is_of_group(runtime)) {
+        (void)snprintf(instance.shared, sizeof instance.shared, "%.107s", runtime);
+        member_place(instance.shared, runtime);
+        length = (int)strlen(runtime);
+    } else {
+        (void)follow_store(runtime, instance.shared);
+    }
+    last = strrchr(instance.shared[0] != '\0' ? instance.shared : runtime, '/');
     (void)snprintf(instance.name, sizeof instance.name, "%.63s", last == NULL ? runtime : last + 1);
     (void)snprintf(instance.runtime, sizeof instance.runtime, "%.107s", runtime);
-    (void)snprintf(instance.store_socket, sizeof instance.store_socket, "%.96s/store.sock", runtime);
+    (void)snprintf(instance.store_socket, sizeof instance.store_socket, "%.96s/store.sock",
+                   instance.shared[0] != '\0' ? instance.shared : runtime);
     (void)snprintf(instance.sched_socket, sizeof instance.sched_socket, "%.96s/sched.sock", runtime);
     (void)snprintf(instance.pool_socket, sizeof instance.pool_socket, "%.96s/pool.sock", runtime);
     tag = (uint32_t)gr_hash64(runtime, (size_t)length);
@@ -283,12 +377,6 @@ gr_instance_check_own(const char *runtime)
         errno = EACCES;
         return gr_fail_errno("%s", runtime);
     }
-    if (faccessat(AT_FDCWD, runtime, X_OK, AT_EACCESS) == 0) {
-        return gr_fail(GRANARY_EPERM,
-                       "%s is a store of uid %u, which is open to its group for objects (`put`, `get`, `ls`, `stat`, "
-                       "`names`): only that user looks deeper, and graphs run in an instance of your own",
-                       runtime, (unsigned)st.st_uid);
-    }
     (void)snprintf(home, sizeof home, "/tmp/granary-%u", (unsigned)geteuid());
     if (strcmp(path, home) == 0) { /* no other name would help */
         return gr_fail(GRANARY_EPERM,
@@ -303,6 +391,22 @@ gr_instance_check_own(const char *runtime)
                        : "%s belongs to uid %u: run this as that user, or start an instance of your own with `granary "
                          "up --instance NAME`",
                    runtime, (unsigned)st.st_uid, (unsigned)st.st_gid);
+}
+
+granary_err
+gr_instance_check_store(const struct gr_instance *instance)
+{
+    struct stat st = {.st_uid = (uid_t)-1};
+
+    if (instance->shared[0] == '\0') {
+        return GRANARY_OK;
+    }
+    (void)stat(instance->shared, &st);
+    return gr_fail(
+        GRANARY_EPERM,
+        "%s is a store of uid %u, which is open to its group for objects (`put`, `get`, `ls`, `stat`, `names`), "
+        "tables and SQL: only that user looks deeper",
+        instance->shared, (unsigned)st.st_uid);
 }
 
 bool

@@ -15,8 +15,11 @@
  *   <runtime>/stacks/       what threads told of where they are, while it is read (base/stacks.h)
  *   <runtime>/executors/    one page an executor (contract/executor_page.h)
  *   <spill directory>/logs/ what user code printed, see gr_instance_logs()
- *   <spill directory>/fragments/  results of fragments, of `granary run --on local:K`
  *   shared memory           names begin with shm_prefix
+ *
+ * A store that serves a group (granary-store --group) is another user's to its members. What a member runs at it, a
+ * scheduler and executors, is the member's own, and so is the runtime directory: one among the member's instances, in which
+ * store.sock is a link to the group's. The store is in the directory `shared` then.
  */
 #ifndef BASE_INSTANCE_H
 #define BASE_INSTANCE_H
@@ -30,6 +33,7 @@ struct gr_instance {
     bool named;             /* by a name, not by a path: so it is this user's own, and served by nobody else */
     char runtime[108];      /* directory; short enough that the sockets below it fit sun_path */
     char foreign_link[108]; /* on the way there, somebody else's, who could lead it elsewhere; "": there is none */
+    char shared[108]; /* the directory of the group's store that this user is a member of; "": the store is its own */
     char store_socket[108]; /* paths, not endpoints */
     char sched_socket[108];
     char pool_socket[108];
@@ -61,11 +65,14 @@ granary_err gr_instance_make(const struct gr_instance *instance);
  */
 granary_err gr_instance_check_own(const char *runtime);
 
+/* Whether what a member runs at a group's store is where nobody else was first. Errors: EPERM the message tells who was */
+granary_err gr_instance_check_place(const struct gr_instance *instance);
+
+/* Whether this user may look into the store's memory and files. Errors: EPERM it is a group's: the message tells whose */
+granary_err gr_instance_check_store(const struct gr_instance *instance);
+
 /* Whether a supervisor watches over the instance, who starts a daemon again when it dies. */
 bool gr_instance_supervised(const struct gr_instance *instance);
-
-/* The folder below the directory the store spills to. */
-#define GR_INSTANCE_FRAGMENTS "fragments"
 
 #define GR_LOGS_MAX 528 /* a path, and its NUL */
 

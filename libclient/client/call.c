@@ -80,10 +80,16 @@ scheduler_dead(const struct line *line)
     return line->scheduler_fd < 0 || poll(&poll_fd, 1, 0) > 0;
 }
 
-/* A group's store has none, and another user's is not to be reached: then the remedy is another one. */
+/* At a group's store each member has one, and another user's is not to be reached: then the remedy is another one. */
 static granary_err
 fail_no_scheduler(const struct gr_instance *instance, const char *more)
 {
+    if (instance->shared[0] != '\0') {
+        return gr_fail(GRANARY_EUNREACHABLE,
+                       "instance %s: no scheduler of yours runs at the store in %s: start it with `granary up "
+                       "--instance %s`",
+                       instance->name, instance->shared, instance->shared);
+    }
     return gr_instance_check_own(instance->runtime) != GRANARY_OK
                ? gr_fail_in(GRANARY_EUNREACHABLE, "instance %s: no scheduler can be reached", instance->name)
                : gr_fail(GRANARY_EUNREACHABLE,
@@ -102,6 +108,10 @@ line_open(struct line *line)
         return GRANARY_OK;
     }
     line_close(line);
+    err = gr_instance_check_place(instance);
+    if (err != GRANARY_OK) {
+        return err;
+    }
     errno = 0;
     line->scheduler_fd = scheduler_open(instance);
     if (line->scheduler_fd < 0 && (errno == EMFILE || errno == ENFILE)) {

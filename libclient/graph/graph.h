@@ -26,6 +26,8 @@ bool gr_attr_whole(const Granary__Attr *attr, uint64_t *ret_bits, bool *ret_beyo
 double gr_attr_number(const Granary__Attr *attr);
 /* Digits that an int64 can hold become an INT. False: they are no integer, or beyond uint64. */
 bool gr_attr_adopt_digits(Granary__Attr *attr);
+/* "inf", "-inf" and "nan", which JSON has no numbers for, become a DOUBLE. False: it is none of them */
+bool gr_attr_adopt_word(Granary__Attr *attr);
 
 /* The parameters of a node, which have the defaults of their rows. Strings are borrowed. */
 struct gr_params {
@@ -139,6 +141,9 @@ void gr_graph_destroy(struct gr_graph *graph);
  * Errors: ENOENT unknown column · ETYPE · EINVAL; the message names node, operator and column
  */
 granary_err gr_graph_infer(struct gr_graph *graph);
+
+/* By node: whether a target needs it. To be freed. NULL: no memory */
+bool *gr_graph_needed(const struct gr_graph *graph);
 
 /* What tells a graph from others. 0: out of memory, and nothing is told. */
 uint64_t gr_graph_digest(const Granary__Graph *graph);

@@ -86,6 +86,9 @@ granary_inspect_open(const char *name, granary_inspector **ret_inspector)
     if (err == GRANARY_OK) {
         err = gr_instance_check_own(instance.runtime);
     }
+    if (err == GRANARY_OK) {
+        err = gr_instance_check_store(&instance);
+    }
     if (err != GRANARY_OK) {
         return err;
     }

@@ -172,8 +172,8 @@ reach(granary_client *client, const char *instance, int timeout_ms)
                            "see its log",
                            client->instance.name, client->instance.store_socket);
         }
-        return gr_fail(err, "instance '%s': no store at %s: start one with `granary up`", client->instance.name,
-                       client->instance.store_socket);
+        return gr_fail(err, "instance '%s': no store at %s: %s", client->instance.name, client->instance.store_socket,
+                       client->instance.shared[0] != '\0' ? "ask its user to start it" : "start one with `granary up`");
     case GRANARY_ETIMEDOUT:
         return gr_fail(GRANARY_EUNREACHABLE,
                        "instance '%s': the store does not answer: see `granary top --once`, and its log",

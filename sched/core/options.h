@@ -46,12 +46,17 @@ struct manager_host {
     bool (*scheduler)(void *context, size_t position, struct host_scheduler *ret_scheduler);
 };
 
+#define MANAGER_HISTORY      (1u << 18)
+#define MANAGER_HISTORY_MOST (1u << 24)
+
 struct manager_options {
-    uint64_t memory_bytes;                   /* the store's budget; 0: unknown */
-    uint32_t cores;                          /* that executors share; 0: unknown */
-    int64_t chunk_bytes;                     /* for submissions that leave it open; 0: automatic */
-    int64_t unix_offset_ns;                  /* Unix time minus the clock of the events */
-    uint64_t task_memory_bytes;              /* private memory a subtask with user code may use; 0: any */
+    uint64_t memory_bytes;      /* the store's budget; 0: unknown */
+    uint32_t cores;             /* that executors share; 0: unknown */
+    bool store_is_shared;       /* other schedulers make objects in it, and what earlier ones made may be there */
+    int64_t chunk_bytes;        /* for submissions that leave it open; 0: automatic */
+    int64_t unix_offset_ns;     /* Unix time minus the clock of the events */
+    uint64_t history;           /* runs, and subtasks of ended graphs, that are remembered; 0: MANAGER_HISTORY */
+    uint64_t task_memory_bytes; /* private memory a subtask with user code may use; 0: any */
     const struct resource_amount *resources; /* named ones there are; read by manager_create() only */
     size_t resource_count;
     struct manager_host host;

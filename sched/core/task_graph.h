@@ -140,7 +140,7 @@ struct task_graph {
     LIST_ENTRY(task_graph) bucket_link;
     uint32_t serial;
     char key[GRANARY_KEY_MAX];
-    char id_key[GRANARY_KEY_MAX + 16]; /* object ids come from it */
+    char id_key[GRANARY_KEY_MAX + 24]; /* object ids come from it */
     uint64_t digest;                   /* of what was submitted */
     uint64_t turn;                     /* in which it was submitted: until that ends, it is not kept */
     int64_t submitted_ms;              /* since the Unix epoch */

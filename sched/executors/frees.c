@@ -190,6 +190,7 @@ frees_send(struct manager *manager)
         }
         if (session_is_idle(session)) {
             session_destroy(session);
+            info_changed(manager, INFO_BIT(sessions));
         }
         session = next;
     }

@@ -8,14 +8,15 @@
 #include "base/error.h"
 #include "sched/graphs/graphs.h"
 
-/* Its objects' ids tell. */
+/* Its objects' ids tell: they come from KEY, KEY~SERIAL, or KEY~SERIAL@RANDOM. */
 bool
 graph_was_called(const struct task_graph *graph, const char *key)
 {
     char late[sizeof graph->id_key];
+    size_t length = (size_t)snprintf(late, sizeof late, "%s~%u", key, graph->serial);
 
-    (void)snprintf(late, sizeof late, "%s~%u", key, graph->serial);
-    return strcmp(graph->id_key, key) == 0 || strcmp(graph->id_key, late) == 0;
+    return strcmp(graph->id_key, key) == 0 || (strncmp(graph->id_key, late, length) == 0 &&
+                                               (graph->id_key[length] == '\0' || graph->id_key[length] == '@'));
 }
 
 static granary_err

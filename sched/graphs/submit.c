@@ -126,6 +126,22 @@ check_again(const struct task_graph *graph, const Granary__Submit *submit)
     return GRANARY_OK;
 }
 
+/* Its objects get ids that no others have: see graph_was_called(). */
+static void
+make_id_key(struct manager *manager, struct task_graph *graph)
+{
+    uint64_t words[2];
+
+    if (manager->options.store_is_shared) {
+        gr_id_words(granary_id_random(), words);
+        (void)snprintf(graph->id_key, sizeof graph->id_key, "%s~%u@%08x", graph->key, graph->serial,
+                       (unsigned)(uint32_t)words[0]);
+    } else if (key_deleted_lately(&manager->registry, graph->key) || manager->frees->restored ||
+               recalls_have_key(manager->recalls, graph->key)) {
+        (void)snprintf(graph->id_key, sizeof graph->id_key, "%s~%u", graph->key, graph->serial);
+    }
+}
+
 granary_err
 graph_accept(struct manager *manager, const char *key, Granary__Submit *submit, struct task_graph **ret_graph)
 {
@@ -138,10 +154,7 @@ graph_accept(struct manager *manager, const char *key, Granary__Submit *submit, 
     if (graph == NULL) {
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
-    if (key_deleted_lately(&manager->registry, key) || manager->frees->restored ||
-        recalls_have_key(manager->recalls, key)) {
-        (void)snprintf(graph->id_key, sizeof graph->id_key, "%s~%u", key, graph->serial);
-    }
+    make_id_key(manager, graph);
     err = submit_bind(manager, graph, submit);
     if (err != GRANARY_OK) {
         graph_drop(manager, graph);

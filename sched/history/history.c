@@ -8,14 +8,13 @@
 /* Of so many runs the queueing of one is timed. */
 #define QUEUES_TIMED 16
 
-/* Subtasks of ended graphs that are remembered. */
-#define PAST_MAX (1u << 18)
-
 bool
-history_init(struct history *history)
+history_init(struct history *history, uint64_t runs)
 {
+    runs = runs == 0 ? MANAGER_HISTORY : runs;
     TAILQ_INIT(&history->past);
-    history->records = records_create();
+    history->past_most = runs;
+    history->records = records_create(runs);
     history->function_stats = function_stats_create();
     return history->records != NULL && history->function_stats != NULL;
 }
@@ -44,7 +43,7 @@ past_keep(struct manager *manager, struct task_graph *graph, struct execution_gr
     graph->past.execution = execution;
     TAILQ_INSERT_TAIL(&manager->history->past, graph, past.link);
     manager->history->past_subtasks += execution->subtasks.count;
-    while (manager->history->past_subtasks > PAST_MAX) {
+    while (manager->history->past_subtasks > manager->history->past_most) {
         past_drop(manager, TAILQ_FIRST(&manager->history->past));
     }
 }

@@ -14,9 +14,11 @@ struct history {
     struct function_stats *function_stats;
     TAILQ_HEAD(pasts, task_graph) past; /* ended graphs with one, the oldest first */
     uint64_t past_subtasks;             /* theirs */
+    uint64_t past_most;                 /* of these */
 };
 
-bool history_init(struct history *history); /* false: out of memory; history_fini() is to be called all the same */
+/* Of so many runs; 0: MANAGER_HISTORY. false: out of memory; history_fini() is to be called all the same */
+bool history_init(struct history *history, uint64_t runs);
 void history_fini(struct history *history);
 
 /* A run is over: note when it was, and what came of it. */

@@ -1,6 +1,6 @@
 /*
  * A ring in one array, written once a run; a subtask remembers the place of its last record. Nothing behind `count` is
- * read, so the array, of 28 MiB, need not be zero: it would be written for each scheduler that a simulation plays.
+ * read, so the array, of 104 bytes a run, need not be zero: it takes memory as it fills.
  */
 
 #include "sched/history/records.h"
@@ -9,17 +9,19 @@
 #include <string.h>
 
 struct records {
-    uint64_t count; /* ever */
-    struct record ring[RECORDS];
+    uint64_t count;    /* ever */
+    uint64_t capacity; /* of the ring */
+    struct record ring[];
 };
 
 struct records *
-records_create(void)
+records_create(uint64_t capacity)
 {
-    struct records *records = malloc(sizeof *records);
+    struct records *records = malloc(sizeof *records + capacity * sizeof records->ring[0]);
 
     if (records != NULL) {
         records->count = 0;
+        records->capacity = capacity;
     }
     return records;
 }
@@ -29,7 +31,7 @@ records_destroy(struct records *records)
 {
     if (records != NULL) {
         for (uint64_t i = records_first(records); i < records->count; i++) {
-            free(records->ring[i % RECORDS].texts);
+            free(records->ring[i % records->capacity].texts);
         }
         free(records);
     }
@@ -38,9 +40,9 @@ records_destroy(struct records *records)
 uint32_t
 records_add(struct records *records, const struct record *record)
 {
-    uint32_t place = (uint32_t)(records->count % RECORDS);
+    uint32_t place = (uint32_t)(records->count % records->capacity);
 
-    if (records->count++ >= RECORDS) {
+    if (records->count++ >= records->capacity) {
         free(records->ring[place].texts);
     }
     records->ring[place] = *record;
@@ -64,14 +66,15 @@ record_texts(const char *log, const char *message)
 const struct record *
 records_get(const struct records *records, uint32_t place, uint64_t number)
 {
-    return place < RECORDS && place < records->count && records->ring[place].number == number ? &records->ring[place]
-                                                                                              : NULL;
+    return place < records->capacity && place < records->count && records->ring[place].number == number
+               ? &records->ring[place]
+               : NULL;
 }
 
 uint64_t
 records_first(const struct records *records)
 {
-    return records->count > RECORDS ? records->count - RECORDS : 0;
+    return records->count > records->capacity ? records->count - records->capacity : 0;
 }
 
 uint64_t
@@ -83,7 +86,7 @@ records_end(const struct records *records)
 const struct record *
 records_at(const struct records *records, uint64_t position)
 {
-    return &records->ring[position % RECORDS];
+    return &records->ring[position % records->capacity];
 }
 
 const char *

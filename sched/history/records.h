@@ -1,5 +1,5 @@
 /*
- * Runs of subtasks that have ended, the last RECORDS of the manager: when each was sent and began, how long its parts
+ * Runs of subtasks that have ended, the last ones of the manager, as many as it was told: when each was sent and began, how long its parts
  * took, what it moved. A ring in one array, written once a report.
  */
 #ifndef SCHED_HISTORY_RECORDS_H
@@ -10,7 +10,6 @@
 #include "granary/types.h"
 #include "schema/granary.pb-c.h"
 
-#define RECORDS     (1u << 18)
 #define RECORD_NONE UINT32_MAX
 
 struct record {
@@ -30,8 +29,8 @@ struct record {
 
 struct records;
 
-/* NULL: out of memory. Memory is taken as it is written. */
-struct records *records_create(void);
+/* Of capacity runs, 1 to 2^31. NULL: out of memory. Memory is taken as it is written. */
+struct records *records_create(uint64_t capacity);
 void records_destroy(struct records *records);
 
 /* Takes texts. Returns its place, for records_get(). */

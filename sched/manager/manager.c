@@ -48,8 +48,9 @@ modules_create(struct manager *manager)
     manager->estimates = estimates_create();
     manager->exports = exports_create();
     manager->info = info_create(options->unix_offset_ns / 1000000);
-    return history_init(manager->history) && manager->reservations != NULL && manager->resources != NULL &&
-           manager->estimates != NULL && manager->exports != NULL && manager->info != NULL;
+    return history_init(manager->history, options->history) && manager->reservations != NULL &&
+           manager->resources != NULL && manager->estimates != NULL && manager->exports != NULL &&
+           manager->info != NULL;
 }
 
 struct manager *

@@ -38,7 +38,7 @@ def main() -> int:
     if not arguments:
         print(__doc__, file=sys.stderr)
         return 2
-    with CommandLine(BIN, "512M") as instance:
+    with CommandLine(BIN, memory="512M") as instance:
         return run(module, os.path.abspath(arguments[0]), arguments[1:], {**instance.environment, "TMPDIR": instance.base})
 
 

@@ -40,7 +40,7 @@ class ArrayTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls) -> None:
-        cls.instance = CommandLine(BIN, "512M")
+        cls.instance = CommandLine(BIN, memory="512M")
         cls.instance.__enter__()
         cls.addClassCleanup(cls.instance.__exit__)
         cls.session = granary.connect(cls.instance.environment["GRANARY_INSTANCE"])

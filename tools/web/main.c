@@ -139,6 +139,9 @@ main(int argc, char **argv)
     if (err == GRANARY_OK) {
         err = gr_instance_check_own(arguments.options.instance.runtime);
     }
+    if (err == GRANARY_OK) {
+        err = gr_instance_check_store(&arguments.options.instance);
+    }
     if (err == GRANARY_OK && arguments.report != NULL) {
         return end_report(report_write(&arguments.options.instance, arguments.report, arguments.output));
     }

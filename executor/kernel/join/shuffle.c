@@ -6,7 +6,7 @@
  *                   column of positions; rows keep their order within a part
  *   order_merge     puts rows back into the order that a column of positions tells
  *
- * A position is the number of a chunk << ORDER_BITS | the number of a row in it.
+ * A position is the number of a chunk << ORDER_BITS, and the number of a row in it; chunks may be runs of one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -68,9 +68,10 @@ parts_by_keys(const struct gr_chunk_shuffle_split *params, const granary_frame *
             mix_hashes(columns[k], gr_dtype_parse(types->strings[k]), from, n, hashes);
         }
         for (int64_t i = 0; i < n; i++) {
-            /* Once more: who builds a hash table of a part must not find the bits that made the part. */
+            /* Once more: who builds a hash table of a part must not find the bits that made the part. Where no key has a
+             * value, the hash is 0, and so is the part. */
             ret_parts[from + i] =
-                (uint16_t)((key_hash((int64_t)(hashes[i] ^ 0x9e3779b97f4a7c15u)) >> 32) * (uint64_t)params->parts >>
+                (uint16_t)((key_hash((int64_t)(hashes[i] * 0x9e3779b97f4a7c15u)) >> 32) * (uint64_t)params->parts >>
                            32);
         }
     }
@@ -101,9 +102,9 @@ parts_by_order(const granary_frame *frame, const char *name, int64_t parts, uint
 
 /* ---- dealing out ---- */
 
-/* The frame with a column of positions behind the others. */
+/* The frame with a column of positions, from `first` on, behind the others. */
 static granary_err
-with_order(const granary_frame *frame, const char *name, int64_t chunk, granary_frame **ret_frame)
+with_order(const granary_frame *frame, const char *name, int64_t first, granary_frame **ret_frame)
 {
     granary_frame *wider = gr_frame_create(frame->count + 1, frame->rows);
     struct gr_column order;
@@ -114,7 +115,7 @@ with_order(const granary_frame *frame, const char *name, int64_t chunk, granary_
         return err;
     }
     for (int64_t i = 0; i < frame->rows; i++) {
-        ((int64_t *)(uintptr_t)order.view.values)[i] = chunk << ORDER_BITS | i;
+        ((int64_t *)(uintptr_t)order.view.values)[i] = first + i;
     }
     err = gr_frame_set(wider, frame->count, name, &order);
     for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
@@ -138,6 +139,11 @@ kernel_shuffle_split(struct gr_kernel_call *call, const struct gr_chunk_shuffle_
         err = gr_fail(GRANARY_EINVAL, "shuffle_split: %lld parts%s", (long long)parts,
                       by_order && order == NULL ? ", by a column that is not named" : "");
     }
+    if (err == GRANARY_OK && (params->chunk < 0 || params->chunk >> (62 - ORDER_BITS) != 0 || params->first < 0 ||
+                              params->first >> ORDER_BITS != 0)) {
+        err = gr_fail(GRANARY_EINVAL, "shuffle_split: chunk %lld from row %lld has no positions",
+                      (long long)params->chunk, (long long)params->first);
+    }
     if (err == GRANARY_OK && (of = malloc(((size_t)frame->rows + 1) * sizeof *of)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "shuffle_split: out of memory for %lld rows", (long long)frame->rows);
     }
@@ -145,7 +151,7 @@ kernel_shuffle_split(struct gr_kernel_call *call, const struct gr_chunk_shuffle_
         err = by_order ? parts_by_order(frame, order, parts, of) : parts_by_keys(params, frame, of);
     }
     if (err == GRANARY_OK && order != NULL && !by_order) {
-        err = with_order(frame, order, params->chunk, &wider);
+        err = with_order(frame, order, (params->chunk << ORDER_BITS) + params->first, &wider);
     }
     if (err == GRANARY_OK) {
         err = dealt_yield(call, wider != NULL ? wider : frame, of, parts);

@@ -206,6 +206,7 @@ read_stage(struct gr_plan *plan, const json_t *object, struct gr_plan_stage *sta
     if (err == GRANARY_OK && json_object_get(object, "chunks") != NULL) {
         err = read_count(object, "chunks", 0, &stage->chunks);
     }
+    stage->home = json_is_true(json_object_get(object, "home"));
     err = err == GRANARY_OK ? read_stage_graph(json_object_get(object, "graph"), stage) : err;
     err = err == GRANARY_OK ? read_part_of(plan, json_object_get(object, "part_of"), stage) : err;
     return err == GRANARY_OK ? read_inputs(plan, json_object_get(object, "inputs"), stage) : err;

@@ -35,6 +35,7 @@ struct gr_plan_stage {
     size_t part_of_count;
     struct gr_plan_input *inputs;
     size_t input_count;
+    bool home;       /* it runs in the instance that cut the graph, which has tables that it reads */
     uint32_t chunks; /* of each fragment's result; 0: any number */
 };
 

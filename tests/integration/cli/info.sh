@@ -125,4 +125,12 @@ says '^ +2 ' granary executors
 granary down
 expect 3 'not running' granary executors
 expect 3 'no store at' granary graphs
+
+# A scheduler remembers as many runs as it is told.
+granary up --executors 1 --memory 64M --history 2 >/dev/null
+remember_prefix
+granary run libclient/examples/birdstrikes.json >/dev/null 2>&1
+[ "$(granary info runs --json | grep -c '"run"')" = 2 ] || fail "not the last two runs: $(granary info runs)"
+granary down >/dev/null
+expect 2 "history" granary up --history 0
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"

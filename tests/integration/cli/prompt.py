@@ -508,7 +508,7 @@ PARTS = (from_pipes, editing, history, completion, interrupts, pager, dots, term
 
 class Line(CommandLine):
     def __init__(self, binaries):
-        super().__init__(binaries, '128M')
+        super().__init__(binaries, memory='128M')
         self.binaries = binaries
         self.directory = pathlib.Path(self.base)
 

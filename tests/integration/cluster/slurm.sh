@@ -73,8 +73,10 @@ await nodes_are_idle
 
 # cleared: no process, file or shared memory of a job
 cleared() {
+    local left
     [ -z "$(ls -A "$work/shared")" ] || fail "left in the directory: $(ls -A "$work/shared")"
-    [ -z "$(ls -d /tmp/granary-slurm-"$(id -u)"-* 2>/dev/null)" ] || fail "left: $(ls -d /tmp/granary-slurm-*)"
+    left=$(find /tmp -maxdepth 1 -name "granary-slurm-$(id -u)-*" | grep -E -- "-($(seq -s'|' $$ $(($$ + 9))))-" || true)
+    [ -z "$left" ] || fail "left: $left"
     [ -z "$(leftovers)" ] || fail "left: $(leftovers)"
     ! pgrep -f "cluster node --directory $work" >/dev/null || fail "processes are left"
 }
@@ -83,7 +85,7 @@ no_jobs() {
 }
 up() {
     granary cluster up --slurm -N 2 -e 1 --memory 64M --directory "$work/shared" "$@" >"$work/up" 2>"$work/err" || fail "up: $(cat "$work/err")"
-    sed -n 's|.*"shm_prefix": "/\([^"]*\)".*|\1|p' /tmp/granary-slurm-"$(id -u)"-*/instance.json >>"$work/prefixes"
+    sed -n 's|.*"shm_prefix": "/\([^"]*\)".*|\1|p' /tmp/granary-slurm-"$(id -u)-$(sed -n 's/^job //p' "$work/run/granary/default.cluster")"-*/instance.json >>"$work/prefixes"
 }
 answer() {
     granary run -e 1 --memory 64M --on slurm "$work/plan.json" >"$work/got" 2>"$work/err" || fail "$(cat "$work/err")"

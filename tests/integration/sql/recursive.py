@@ -147,7 +147,7 @@ def check_shown(line):
 
 def main():
     os.environ.pop('GRANARY_RECALL', None)
-    with CommandLine(sys.argv[1], '32M') as line:
+    with CommandLine(sys.argv[1], memory='32M') as line:
         check_refused(line)
         check_ended(line)
         check_recalled(line)

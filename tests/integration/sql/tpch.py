@@ -129,7 +129,7 @@ def same_rows(ours, theirs):
 
 class Granary(CommandLine):
     def __init__(self, directory):
-        super().__init__(binaries, memory)
+        super().__init__(binaries, memory=memory)
         self.directory = directory
 
     def ready(self):

@@ -36,7 +36,7 @@ def shown(browser):
         && [...document.querySelectorAll("main .nothing:not([hidden])")].some(none => /made room for others/.test(none.textContent)))''')
 
 
-with CommandLine(sys.argv[1], memory='3G') as line, Browser() as browser:
+with CommandLine(sys.argv[1], '--history', str(max(COUNT, 1 << 18)), memory='3G') as line, Browser() as browser:
     graph = pathlib.Path(line.base, 'graph.json')
     graph.write_text(json.dumps({'nodes': {'numbers': {'op': 'arange', 'stop': COUNT, 'chunk': [1]}}}))
     line.must('run', str(graph))

@@ -23,9 +23,10 @@ def until(what, check):
 
 
 class CommandLine:
-    def __init__(self, binaries, memory='256M'):
+    def __init__(self, binaries, *settings, memory='256M'):
         self.granary = os.path.join(binaries, 'granary')
         self.memory = memory
+        self.settings = settings
         self.base = tempfile.mkdtemp(prefix='granary-test-')
         self.environment = {**os.environ, 'GRANARY_INSTANCE': os.path.join(self.base, 'i')}
         self.started = []
@@ -51,7 +52,7 @@ class CommandLine:
         shutil.rmtree(self.base, ignore_errors=True)
 
     def up(self):
-        self.must('up', '--executors', '2', '--memory', self.memory, '--state', 'memory', '--spill-dir', os.path.join(self.base, 'spill'))
+        self.must('up', '--executors', '2', '--memory', self.memory, '--state', 'memory', '--spill-dir', os.path.join(self.base, 'spill'), *self.settings)
 
     def ready(self):
         """What a test needs in its instance."""

@@ -121,6 +121,39 @@ one_directory_is_one_instance(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* What a member runs at a group's store has a directory of its own; a link there tells where the store is. */
+static void
+a_link_of_ones_own_leads_to_a_groups_store(void **state)
+{
+    char folder[] = "/tmp/granary-test-XXXXXX";
+    char path[64], socket[64];
+    struct gr_instance instance;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof path, "%s/store.sock", folder);
+    assert_int_equal(symlink("/run/granary/team/store.sock", path), 0);
+    assert_int_equal(gr_instance_resolve(folder, &instance), GRANARY_OK);
+    assert_string_equal(instance.shared, "/run/granary/team");
+    assert_string_equal(instance.name, "team");
+    assert_string_equal(instance.store_socket, "/run/granary/team/store.sock");
+    assert_string_equal(instance.runtime, folder);
+    (void)snprintf(socket, sizeof socket, "%s/sched.sock", folder);
+    assert_string_equal(instance.sched_socket, socket);
+    assert_int_equal(gr_instance_check_place(&instance), GRANARY_OK);
+    assert_int_equal(gr_instance_check_store(&instance), GRANARY_EPERM);
+    if (geteuid() == 0) { /* a link of somebody else is not believed */
+        assert_int_equal(lchown(path, 61101, 61101), 0);
+        assert_int_equal(gr_instance_resolve(folder, &instance), GRANARY_OK);
+        assert_string_equal(instance.shared, "");
+    }
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(gr_instance_resolve(folder, &instance), GRANARY_OK);
+    assert_string_equal(instance.shared, "");
+    assert_int_equal(gr_instance_check_store(&instance), GRANARY_OK);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 /* On the way to an instance's directory: here or behind a link of one's own, with whatever bits its directory has. */
 static void
 a_link_of_somebody_else_is_not_followed(void **state)
@@ -250,6 +283,7 @@ main(void)
         cmocka_unit_test(names_and_the_environment_lead_to_directories),
         cmocka_unit_test(paths_fit_a_socket_or_are_refused),
         cmocka_unit_test(one_directory_is_one_instance),
+        cmocka_unit_test(a_link_of_ones_own_leads_to_a_groups_store),
         cmocka_unit_test(a_link_of_somebody_else_is_not_followed),
         cmocka_unit_test(keys_make_good_folders),
         cmocka_unit_test(logs_are_below_a_directory_of_the_instance),

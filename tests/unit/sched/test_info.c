@@ -501,7 +501,8 @@ calls_are_counted_by_function(void **state)
 static void
 records_are_a_ring(void **state)
 {
-    struct records *records = records_create();
+    enum { RECORDS = 1000 };
+    struct records *records = records_create(RECORDS);
     uint32_t first = 0;
 
     (void)state;

@@ -119,16 +119,24 @@ count_usable(const struct drive *drive)
     return count;
 }
 
+static bool
+is_home(const struct drive *drive, const struct work *work)
+{
+    return drive->plan->stages[work->stage].home;
+}
+
 /* The next one for a place; NOBODY. Where it has just failed, it runs again only when there is no other place. */
 static size_t
 next_work(const struct drive *drive, size_t place)
 {
-    bool alone = count_usable(drive) == 1;
+    bool at_home = place == drive->places->count;
+    bool alone = at_home || count_usable(drive) == 1;
 
     for (size_t w = 0; w < drive->count; w++) {
         const struct work *work = &drive->works[w];
 
-        if (work->state == WAITING && (alone || work->failed_at != place) && is_ready(drive, work)) {
+        if (work->state == WAITING && is_home(drive, work) == at_home && (alone || work->failed_at != place) &&
+            is_ready(drive, work)) {
             return w;
         }
     }
@@ -154,7 +162,7 @@ slow_work(const struct drive *drive, size_t place, int64_t *ret_due)
         const struct slot *slot = &drive->slots[s];
 
         if (s != place && slot->work != NOBODY && !slot->dropped && drive->works[slot->work].copies == 1 &&
-            drive->works[slot->work].failed_at != place &&
+            !is_home(drive, &drive->works[slot->work]) && drive->works[slot->work].failed_at != place &&
             (slowest == NULL || slot->started_ns < slowest->started_ns)) {
             slowest = slot;
         }
@@ -311,7 +319,7 @@ check_done(const struct drive *drive, const struct work *work)
 static void
 drop_copies(struct drive *drive, size_t w)
 {
-    for (size_t s = 0; s < drive->places->count; s++) {
+    for (size_t s = 0; s <= drive->places->count; s++) {
         struct slot *slot = &drive->slots[s];
 
         if (slot->work == w && !slot->dropped) {
@@ -367,7 +375,7 @@ failed_work(struct drive *drive, size_t place, struct work *work, granary_err er
     if (work->copies == 0) {
         work->state = WAITING;
     }
-    if (!is_usable(slot)) {
+    if (!is_usable(slot) && place < drive->places->count) {
         cli_note("%s has failed %d times in a row: it gets nothing more", name, TRIES);
         if (count_usable(drive) == 0) {
             keep_error(drive, gr_fail_in(err, "no machine is left"));
@@ -429,7 +437,7 @@ fill_places(struct drive *drive)
 {
     int64_t due = INT64_MAX;
 
-    for (size_t s = 0; s < drive->places->count && !drive->failed; s++) {
+    for (size_t s = 0; s <= drive->places->count && !drive->failed; s++) {
         struct slot *slot = &drive->slots[s];
         size_t w;
         granary_err err;
@@ -438,7 +446,7 @@ fill_places(struct drive *drive)
             continue;
         }
         w = next_work(drive, s);
-        w = w == NOBODY ? slow_work(drive, s, &due) : w;
+        w = w == NOBODY && s < drive->places->count ? slow_work(drive, s, &due) : w;
         err = w == NOBODY ? GRANARY_OK : start(drive, s, w);
         if (err != GRANARY_OK) {
             keep_error(drive, err);
@@ -453,7 +461,7 @@ wait_for_ends(struct drive *drive, int64_t until_ns)
 {
     size_t n = 0;
 
-    for (size_t s = 0; s < drive->places->count; s++) {
+    for (size_t s = 0; s <= drive->places->count; s++) {
         if (drive->slots[s].work != NOBODY) {
             drive->polls[n++] = (struct pollfd){.fd = drive->slots[s].pidfd, .events = POLLIN};
         }
@@ -462,7 +470,7 @@ wait_for_ends(struct drive *drive, int64_t until_ns)
         return false;
     }
     (void)poll(drive->polls, n, gr_left_ms(until_ns));
-    for (size_t s = 0; s < drive->places->count; s++) {
+    for (size_t s = 0; s <= drive->places->count; s++) {
         if (drive->slots[s].work != NOBODY && gr_pidfd_ended(drive->slots[s].pidfd)) {
             end_slot(drive, s);
         }
@@ -478,7 +486,7 @@ stop_slots(struct drive *drive)
     bool any = true;
 
     for (int round = 0; round < 2; round++) {
-        for (size_t s = 0; s < drive->places->count; s++) {
+        for (size_t s = 0; s <= drive->places->count; s++) {
             struct slot *slot = &drive->slots[s];
 
             if (slot->work != NOBODY) {
@@ -524,8 +532,8 @@ make_works(struct drive *drive)
     drive->first = calloc(plan->stage_count, sizeof *drive->first);
     drive->left = calloc(plan->stage_count, sizeof *drive->left);
     drive->took_ns = calloc(drive->count, sizeof *drive->took_ns);
-    drive->slots = calloc(drive->places->count, sizeof *drive->slots);
-    drive->polls = calloc(drive->places->count, sizeof *drive->polls);
+    drive->slots = calloc(drive->places->count + 1, sizeof *drive->slots);
+    drive->polls = calloc(drive->places->count + 1, sizeof *drive->polls);
     if (drive->works == NULL || drive->first == NULL || drive->left == NULL || drive->took_ns == NULL ||
         drive->slots == NULL || drive->polls == NULL) {
         return gr_no_memory("plan");
@@ -537,7 +545,7 @@ make_works(struct drive *drive)
             drive->works[w++] = (struct work){.stage = s, .partition = p, .failed_at = NOBODY};
         }
     }
-    for (size_t s = 0; s < drive->places->count; s++) {
+    for (size_t s = 0; s <= drive->places->count; s++) {
         drive->slots[s].work = NOBODY;
     }
     return GRANARY_OK;

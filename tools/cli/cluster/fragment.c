@@ -13,15 +13,14 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/process/limits.h"
-#include "base/text/buf.h"
 #include "cli/cluster/chunks.h"
 #include "cli/cluster/cluster.h"
+#include "cli/cluster/inputs.h"
 #include "cli/cluster/node.h"
 #include "cli/cluster/pilot.h"
 #include "cli/instance/private.h"
 #include "cli/print/listing.h"
 #include "client/submit.h"
-#include "graph/graph.h"
 #include "graph_json/plan.h"
 
 #define PLAN_MAX ((size_t)256 << 20)
@@ -84,107 +83,6 @@ find_fragment(struct fragment *fragment, const char *stage, const char *partitio
     return GRANARY_OK;
 }
 
-/* ---- its inputs ---- */
-
-struct ids {
-    char (*texts)[GRANARY_ID_TEXT + 1];
-    size_t count, room;
-};
-
-static granary_err
-ids_add(struct ids *ids, granary_id id)
-{
-    if (ids->count == ids->room) {
-        size_t room = ids->room == 0 ? 16 : 2 * ids->room;
-        void *texts = realloc(ids->texts, room * sizeof *ids->texts);
-
-        if (texts == NULL) {
-            return gr_no_memory("chunks");
-        }
-        ids->texts = texts;
-        ids->room = room;
-    }
-    granary_id_format(id, ids->texts[ids->count++]);
-    return GRANARY_OK;
-}
-
-/* The chunks that the fragment reads of one partition of another stage. */
-static granary_err
-take_partition(const struct fragment *fragment, granary_client *client, const struct gr_plan_stage *from, uint32_t p,
-               bool one, struct ids *ids)
-{
-    const struct chunks_of of = {fragment->directory, from->digest, p};
-    struct chunks chunks = {.count = 0};
-    granary_err err = chunks_read(&of, &chunks);
-    size_t k = one ? fragment->of.partition : 0;
-    size_t end;
-
-    if (err == GRANARY_ENOENT) {
-        err = gr_fail(GRANARY_ECORRUPT, "%s: has no results of it", fragment->directory);
-    }
-    if (err == GRANARY_OK && one && k >= chunks.count) {
-        err = gr_fail(GRANARY_EINVAL, "it has %zu chunks, and chunk %zu is asked for", chunks.count, k);
-    }
-    end = one ? k + 1 : chunks.count;
-    for (; err == GRANARY_OK && k < end; k++) {
-        granary_id id;
-
-        err = chunks_take(&of, &chunks, k, client, &id);
-        err = err == GRANARY_OK ? ids_add(ids, id) : err;
-    }
-    if (err == GRANARY_ECORRUPT) { /* whoever drives this has it made anew */
-        chunks_spoil(&of);
-    }
-    chunks_free(&chunks);
-    return err == GRANARY_OK ? err : gr_fail_in(err, "results of stage '%s', partition %u", from->name, p);
-}
-
-static granary_err
-set_ids(Granary__Node *node, const struct ids *ids)
-{
-    char **texts = calloc(ids->count + 1, sizeof *texts);
-    Granary__Attr *attr = NULL;
-
-    for (size_t i = 0; texts != NULL && i < ids->count; i++) {
-        texts[i] = ids->texts[i];
-    }
-    attr = texts == NULL ? NULL : gr_attr_new_strings("ids", texts, ids->count);
-    free(texts);
-    return node_set(node, attr);
-}
-
-static granary_err
-take_input(const struct fragment *fragment, granary_client *client, const struct gr_plan_input *input)
-{
-    const struct gr_plan_stage *from = &fragment->plan->stages[input->stage];
-    uint32_t first = input->take == GR_PLAN_SAME ? fragment->of.partition : 0;
-    uint32_t end = input->take == GR_PLAN_SAME ? first + 1 : from->partitions;
-    struct ids ids = {.count = 0};
-    granary_err err = GRANARY_OK;
-
-    for (uint32_t p = first; p < end && err == GRANARY_OK; p++) {
-        err = take_partition(fragment, client, from, p, input->take == GR_PLAN_PART, &ids);
-    }
-    err = err == GRANARY_OK ? set_ids(fragment->stage->graph->nodes[input->node], &ids) : err;
-    free(ids.texts);
-    return err;
-}
-
-static granary_err
-fill_graph(const struct fragment *fragment, granary_client *client)
-{
-    const struct gr_plan_stage *stage = fragment->stage;
-    granary_err err = GRANARY_OK;
-
-    for (size_t i = 0; i < stage->part_of_count && err == GRANARY_OK; i++) {
-        err = node_set(stage->graph->nodes[stage->part_of[i]], gr_attr_new_int("part", fragment->of.partition));
-    }
-    for (size_t i = 0; i < stage->input_count && err == GRANARY_OK; i++) {
-        err = take_input(fragment, client, &stage->inputs[i]);
-    }
-    return err;
-}
-
 /* ---- its run ---- */
 
 /* Whether the graph of this key has succeeded. One that has failed makes room for the next. */
@@ -220,7 +118,7 @@ run_graph(const struct fragment *fragment, granary_client *client, size_t *ret_c
     options.key = key;
     err = look_for(client, key, &done);
     if (err == GRANARY_OK && !done) {
-        err = fill_graph(fragment, client);
+        err = inputs_take(fragment->plan, fragment->stage, fragment->of.partition, fragment->directory, client);
         err = err == GRANARY_OK ? gr_submit(client, graph, &options, true, key) : err;
         err = err == GRANARY_OK ? granary_graph_wait(client, key, GRANARY_FOREVER, NULL) : err;
     }
@@ -249,7 +147,7 @@ open_instance(struct cli *cli, struct fragment *fragment)
 
     if (err == GRANARY_OK && supervisor_running(&instance) == 0 && (named == NULL || named[0] == '\0')) {
         fragment->private.executors = fragment->private.executors == 0 ? gr_usable_cpus() : fragment->private.executors;
-        err = private_start(&fragment->private, directory, &fragment->private_pid);
+        err = private_start(&fragment->private, &instance, directory, &fragment->private_pid);
         cli->instance = directory;
     }
     if (err == GRANARY_OK) {

@@ -12,4 +12,20 @@ const char *node_name(char buffer[CHUNKS_NODE]);
  * for it. Errors: ENOMEM */
 granary_err node_set(Granary__Node *node, Granary__Attr *attr);
 
+/* Make it a node of another operator, without attributes. Errors: ENOMEM */
+granary_err node_become(Granary__Node *node, const char *op);
+
+/* Its attribute `ids`. Errors: ENOMEM */
+granary_err node_set_ids(Granary__Node *node, const granary_id *ids, size_t count);
+
+/*
+ * Make it an `array` of the blocks that it has as ids.
+ *
+ * first  the first of them, which tells dtype and the size of blocks
+ * shape  of the whole; NULL: the first one is all there is
+ * Errors ETYPE it is no tensor · as granary_object_get() · ENOMEM
+ */
+granary_err
+node_set_tensor(Granary__Node *node, granary_client *client, granary_id first, const int64_t *shape, int dims);
+
 #endif

@@ -10,7 +10,6 @@
 #include "base/fd.h"
 #include "cli/cluster/drive.h"
 #include "cli/cluster/node.h"
-#include "graph/graph.h"
 #include "graph_json/plan.h"
 
 struct on {
@@ -81,41 +80,24 @@ write_plan(struct on *on, const char *text, size_t size)
 
 /* ---- the graph that gathers ---- */
 
-/* Texts of a message are malloc's. */
-static granary_err
-set_text(char **to, const char *text, const char *unset)
-{
-    char *copy = strdup(text);
-
-    if (copy == NULL) {
-        return gr_no_memory("graph");
-    }
-    if (*to != unset) {
-        free(*to);
-    }
-    *to = copy;
-    return GRANARY_OK;
-}
-
 static granary_err
 add_target(Granary__Graph *graph, const char *name)
 {
     Granary__Node *node = malloc(sizeof *node);
-    granary_err err;
+    char *copy = strdup(name);
+    char *target = strdup(name);
 
-    if (node == NULL) {
+    if (node == NULL || copy == NULL || target == NULL) {
+        free(node);
+        free(copy);
+        free(target);
         return gr_no_memory("graph");
     }
     granary__node__init(node);
+    node->name = copy;
     graph->nodes[graph->n_nodes++] = node;
-    err = set_text(&node->name, name, node->name);
-    err = err == GRANARY_OK ? set_text(&node->op, "table", node->op) : err;
-    graph->targets[graph->n_targets] = err == GRANARY_OK ? strdup(name) : NULL;
-    if (err == GRANARY_OK && graph->targets[graph->n_targets] == NULL) {
-        return gr_no_memory("graph");
-    }
-    graph->n_targets += err == GRANARY_OK;
-    return err;
+    graph->targets[graph->n_targets++] = target;
+    return node_become(node, "table");
 }
 
 granary_err
@@ -143,56 +125,20 @@ on_plan(struct on *on, const char *text, size_t size, Granary__Graph **ret_graph
     return err;
 }
 
-/* What an `array` is told of its blocks: the whole's shape, and what the first one has. */
-static granary_err
-describe_tensor(const struct chunks *chunks, granary_client *client, granary_id first, Granary__Node *node)
-{
-    granary_view view;
-    granary_tensor tensor;
-    granary_err err = granary_object_get(client, first, GRANARY_FOREVER, &view);
-
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    err = granary_tensor_open(&view, &tensor);
-    err = err == GRANARY_OK ? set_text(&node->op, "array", NULL) : err;
-    if (err == GRANARY_OK) {
-        err = node_set(node, gr_attr_new_ints("shape", chunks->shape, (size_t)chunks->dims));
-    }
-    if (err == GRANARY_OK && tensor.dims > 0) {
-        err = node_set(node, gr_attr_new_ints("chunk", tensor.shape, (size_t)tensor.dims));
-    }
-    if (err == GRANARY_OK) {
-        err = node_set(node, gr_attr_new_string("dtype", granary_dtype_name(tensor.dtype)));
-    }
-    granary_object_release(client, &view);
-    return err;
-}
-
 static granary_err
 take_chunks(const struct chunks_of *of, const struct chunks *chunks, granary_client *client, Granary__Node *node)
 {
-    char(*texts)[GRANARY_ID_TEXT + 1] = calloc(chunks->count + 1, sizeof *texts);
-    char **list = calloc(chunks->count + 1, sizeof *list);
-    granary_id first = {{0}};
-    granary_err err = texts == NULL || list == NULL ? gr_no_memory("chunks") : GRANARY_OK;
+    granary_id *ids = calloc(chunks->count + 1, sizeof *ids);
+    granary_err err = ids == NULL ? gr_no_memory("chunks") : GRANARY_OK;
 
     for (size_t k = 0; k < chunks->count && err == GRANARY_OK; k++) {
-        granary_id id;
-
-        err = chunks_take(of, chunks, k, client, &id);
-        if (err == GRANARY_OK) {
-            granary_id_format(id, texts[k]);
-            list[k] = texts[k];
-            first = k == 0 ? id : first;
-        }
+        err = chunks_take(of, chunks, k, client, &ids[k]);
     }
-    err = err == GRANARY_OK ? node_set(node, gr_attr_new_strings("ids", list, chunks->count)) : err;
+    err = err == GRANARY_OK ? node_set_ids(node, ids, chunks->count) : err;
     if (err == GRANARY_OK && chunks->is_tensor && chunks->count > 0) {
-        err = describe_tensor(chunks, client, first, node);
+        err = node_set_tensor(node, client, ids[0], chunks->shape, chunks->dims);
     }
-    free(texts);
-    free(list);
+    free(ids);
     return err;
 }
 

@@ -11,7 +11,9 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/process/limits.h"
+#include "cli/cluster/node.h"
 #include "cli/cluster/pilot.h"
+#include "cli/instance/leftovers.h"
 
 struct places_kind {
     const char *name;
@@ -24,7 +26,7 @@ struct places_kind {
 static granary_err
 make_places(struct places *places, size_t count)
 {
-    places->list = calloc(count, sizeof *places->list);
+    places->list = calloc(count + 1, sizeof *places->list);
     if (places->list == NULL) {
         return gr_no_memory("places");
     }
@@ -51,7 +53,7 @@ make_local_directory(struct places *places)
     const struct gr_instance *instance = &places->list[0].private.instance;
     granary_err err = gr_mkdir_private(instance->spill_default);
 
-    (void)snprintf(places->directory, sizeof places->directory, "%s/" GR_INSTANCE_FRAGMENTS, instance->spill_default);
+    (void)snprintf(places->directory, sizeof places->directory, "%s/" LEFTOVERS_FRAGMENTS, instance->spill_default);
     return err == GRANARY_OK ? gr_mkdir_private(places->directory) : err;
 }
 
@@ -75,7 +77,7 @@ open_local(struct places *places, const struct places_options *options, const ch
         (void)snprintf(place->name, sizeof place->name, "local%zu", i + 1);
         place->private.memory = options->memory != NULL ? options->memory : memory;
         place->private.executors = options->executors > 0 ? options->executors : share > 0 ? share : 1;
-        err = private_start(&place->private, place->instance, &place->private_pid);
+        err = private_start(&place->private, NULL, place->instance, &place->private_pid);
     }
     if (err == GRANARY_OK) {
         err = options->directory == NULL ? make_local_directory(places) : take_directory(places, options->directory);
@@ -186,6 +188,22 @@ static const struct places_kind kinds[] = {
     {.name = "slurm", .open = open_slurm, .prefix = prefix_slurm},
 };
 
+/* The instance that the command itself works with. */
+static granary_err
+set_home(struct places *places, const struct places_options *options)
+{
+    struct place *home = &places->list[places->count];
+    struct gr_instance instance;
+    granary_err err = gr_instance_resolve(options->home, &instance);
+
+    if (err == GRANARY_OK) {
+        (void)node_name(home->name);
+        (void)snprintf(home->instance, sizeof home->instance, "%s", instance.runtime);
+        places->session = options->session;
+    }
+    return err;
+}
+
 granary_err
 places_open(const struct places_options *options, struct places *ret_places)
 {
@@ -202,6 +220,7 @@ places_open(const struct places_options *options, struct places *ret_places)
         if (strlen(kinds[i].name) == length && strncmp(options->on, kinds[i].name, length) == 0) {
             ret_places->kind = &kinds[i];
             err = kinds[i].open(ret_places, options, argument);
+            err = err == GRANARY_OK ? set_home(ret_places, options) : err;
             if (err != GRANARY_OK) {
                 places_close(ret_places);
             }
@@ -242,6 +261,7 @@ void
 places_fragment(const struct places *places, size_t place, const char *plan, const char *stage, uint32_t partition,
                 struct places_command *ret_command)
 {
+    const struct places_kind *kind = place == places->count ? &kinds[0] : places->kind;
     const struct place *at = &places->list[place];
     const char *words[16];
     size_t w = 0;
@@ -254,6 +274,10 @@ places_fragment(const struct places *places, size_t place, const char *plan, con
         words[w++] = "--instance";
         words[w++] = at->instance;
     }
+    if (place == places->count && places->session != NULL) {
+        words[w++] = "--session";
+        words[w++] = places->session;
+    }
     words[w++] = "--node";
     words[w++] = at->name;
     words[w++] = "--directory";
@@ -262,8 +286,8 @@ places_fragment(const struct places *places, size_t place, const char *plan, con
     words[w++] = stage;
     words[w++] = ret_command->number;
     ret_command->texts[2][0] = '\0';
-    n = places->kind->prefix(places, at, ret_command);
-    if (!places->kind->by_shell) {
+    n = kind->prefix(places, at, ret_command);
+    if (!kind->by_shell) {
         memcpy(ret_command->argv + n, words, w * sizeof *words);
         n += w;
     } else {

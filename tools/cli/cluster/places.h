@@ -22,8 +22,9 @@ struct place {
 
 struct places {
     const struct places_kind *kind;
-    struct place *list;
+    struct place *list; /* and behind the last one, the command's own instance: home */
     size_t count;
+    const char *session;      /* at home; NULL: the default one */
     char job[32];             /* Slurm's */
     char directory[PATH_MAX]; /* that all of them see */
     char program[PATH_MAX];   /* this one */
@@ -33,6 +34,8 @@ struct places_options {
     const char *on;        /* local:K, ssh:HOST,..., slurm */
     const char *directory; /* NULL: none was named */
     const char *instance;  /* whose pilot job is meant; NULL: the default one's */
+    const char *home;      /* the command's own instance */
+    const char *session;   /* ... and its session; NULL: the default one */
     const char *memory;    /* of each private instance, as text; NULL: equal parts */
     int executors;         /* ... 0: equal parts */
 };
@@ -48,7 +51,7 @@ struct places_options {
 granary_err places_open(const struct places_options *options, struct places *ret_places);
 void places_close(struct places *places);
 
-/* A command for a place, in arrays of the caller: it runs a fragment. ret_argv ends with NULL. */
+/* A command for a place, or for home (place: places->count), in arrays of the caller: it runs a fragment. ret_argv ends with NULL. */
 struct places_command {
     const char *argv[PLACES_ARGUMENTS];
     char texts[3][4 * PATH_MAX];

@@ -166,6 +166,7 @@ become_daemon(const struct daemon *daemon, const struct supervisor_options *opti
         argc = add(argv, argc, "--memory", memory);
         argc = add(argv, argc, "--state", options->state);
         argc = add(argv, argc, "--chunk-bytes", options->chunk_bytes);
+        argc = add(argv, argc, "--history", options->history);
         argc = add(argv, argc, "--resource", options->resources);
         if (options->schedulers > 1) {
             argv[argc++] = "--standby";

@@ -11,7 +11,8 @@
 #include "base/fd.h"
 
 granary_err
-private_start(struct supervisor_options *options, char ret_directory[PRIVATE_DIRECTORY], pid_t *ret_pid)
+private_start(struct supervisor_options *options, const struct gr_instance *meant,
+              char ret_directory[PRIVATE_DIRECTORY], pid_t *ret_pid)
 {
     const char *base = getenv("XDG_RUNTIME_DIR");
     granary_err err;
@@ -24,6 +25,10 @@ private_start(struct supervisor_options *options, char ret_directory[PRIVATE_DIR
         return gr_fail_errno("%s", ret_directory);
     }
     err = gr_instance_resolve(ret_directory, &options->instance);
+    if (err == GRANARY_OK && meant != NULL && meant->shared[0] != '\0') {
+        memcpy(options->instance.shared, meant->shared, sizeof meant->shared);
+        memcpy(options->instance.store_socket, meant->store_socket, sizeof meant->store_socket);
+    }
     if (err == GRANARY_OK) {
         options->die_with_parent = true;
         options->state = "memory";

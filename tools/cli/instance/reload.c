@@ -228,7 +228,8 @@ static granary_err
 apply_pressure(struct supervisor *self, const struct settled *settled)
 {
     pressure_end(&self->pressure);
-    if (settled->pressure < 0 ? self->options->foreground : settled->pressure) {
+    if (self->options->instance.shared[0] == '\0' &&
+        (settled->pressure < 0 ? self->options->foreground : settled->pressure)) {
         pressure_open(&self->pressure, &self->options->instance, size_of(self->memory, 0));
     }
     return GRANARY_OK;

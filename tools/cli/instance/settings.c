@@ -135,6 +135,8 @@ const struct gr_option settings_options[] = {
      GR_OPTION_CHOICE(struct settled, options.state, "memory|sqlite")},
     {"chunk-bytes", 0, "SIZE", "aim at chunks of this size; default: automatic",
      GR_OPTION_SIZE(struct settled, options.chunk_bytes, 1), .as_text = true},
+    {"history", 0, "RUNS", "let the scheduler remember so many runs, 104 bytes each; default: 262144",
+     GR_OPTION_NUMBER(struct settled, options.history, 1, 1 << 24), .as_text = true},
     {"resource", 0, "NAME=AMOUNT", "offer subtasks a resource, such as gpu=2; may be given several times",
      GR_OPTION_TAKE(take_resource), .separator = ','},
     {"group", 0, "GROUP", "let members of this group connect to the store; default: only the user who runs it",

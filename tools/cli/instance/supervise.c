@@ -26,7 +26,9 @@
 #include "cli/instance/leftovers.h"
 #include "cli/instance/logs.h"
 #include "cli/instance/reload.h"
-#include "granary/store.h"
+#include "cli/scheduler/scheduler.h"
+#include "granary/granary.h"
+#include "granary/info.h"
 
 /* A daemon that ended so often, each time so soon after its start, will do so again. */
 #define QUICK_DEATHS 5
@@ -37,6 +39,8 @@
 #define RETRY_NS 2000000000
 /* How long to wait, before instance.json is written, for a scheduler that takes over. */
 #define ACTIVE_MS 1000
+/* How long a group's store, and executors, may take for results to be freed in it. */
+#define FORGET_MS 2000
 
 /* Scheduler i of all: the one in daemons is the first. */
 static struct daemon *
@@ -84,10 +88,63 @@ stop_schedulers(struct supervisor *self)
     }
 }
 
+/* Whether the store is a group's: it goes on when this ends. */
+static bool
+is_member(const struct supervisor *self)
+{
+    return self->options->instance.shared[0] != '\0';
+}
+
+/* A session goes from the scheduler's list when all that it has to free is free. Errors: ETIMEDOUT */
+static granary_err
+forget_sessions(granary_client *client)
+{
+    int64_t deadline = gr_deadline_ns(FORGET_MS);
+    granary_query query = {.subject = "sessions"};
+    granary_table *sessions = NULL;
+    granary_err err = granary_info(client, &query, &sessions);
+
+    while (err == GRANARY_OK && granary_table_rows(sessions) > 0) {
+        for (size_t i = 0; err == GRANARY_OK && i < granary_table_rows(sessions); i++) {
+            err = granary_graph_delete_all(client, granary_table_text(sessions, i, "name"), NULL);
+        }
+        query.since_version = granary_table_version(sessions);
+        query.timeout_ms = gr_left_ms(deadline);
+        granary_table_free(sessions);
+        sessions = NULL;
+        err = err == GRANARY_OK ? granary_info(client, &query, &sessions) : err;
+    }
+    granary_table_free(sessions);
+    return err;
+}
+
+/* What graphs have yielded is in a store that goes on, and nobody would know of it any more. */
+static void
+forget_results(const struct supervisor *self)
+{
+    granary_connect_options options = {
+        .instance = self->options->instance.runtime, .tag = "supervisor", .timeout_ms = FORGET_MS, .reconnect_ms = -1};
+    granary_client *client = NULL;
+    long stopped;
+    granary_err err = scheduler_stopped(&self->options->instance, &stopped)
+                          ? gr_fail(GRANARY_EUNREACHABLE, "the scheduler, pid %ld, is stopped", stopped)
+                          : granary_connect(&options, &client);
+
+    err = err == GRANARY_OK ? forget_sessions(client) : err;
+    if (err != GRANARY_OK) {
+        gr_log_warn("RESULTS-STAY", "what graphs have yielded stays in the store at %s: %s",
+                    self->options->instance.shared, granary_error_message());
+    }
+    granary_disconnect(client);
+}
+
 static void
 stop_all(struct supervisor *self)
 {
     daemon_stop(&self->daemons[DAEMON_WEB]);
+    if (is_member(self) && self->daemons[DAEMON_POOL].pid > 0) {
+        forget_results(self);
+    }
     daemon_stop(&self->daemons[DAEMON_POOL]);
     stop_schedulers(self);
     daemon_stop(&self->daemons[DAEMON_STORE]);
@@ -122,7 +179,7 @@ write_instance_file(const struct supervisor *self)
     const struct daemon *web = &self->daemons[DAEMON_WEB];
     int restarts = sched->restarts;
     char path[PATH_MAX], made[PATH_MAX];
-    char text[2048], page[64] = "";
+    char text[2048], page[64] = "", own_store[64] = "";
     int length;
     granary_err err;
     int fd;
@@ -135,13 +192,16 @@ write_instance_file(const struct supervisor *self)
     if (web->pid > 0) { /* a page that is not there has no pid, not even 0: somebody might kill that */
         (void)snprintf(page, sizeof page, "\"web_pid\": %d, \"web_restarts\": %d, ", (int)web->pid, web->restarts);
     }
-    length = snprintf(
-        text, sizeof text,
-        "{\"version\": \"%s\", \"supervisor_pid\": %d, \"store_pid\": %d, \"sched_pid\": %d, \"pool_pid\": %d, "
-        "\"store_restarts\": %d, \"sched_restarts\": %d, \"pool_restarts\": %d, "
-        "%s\"executors\": %d, \"started_at_ms\": %lld, \"shm_prefix\": \"%s\"}\n",
-        granary_version(), (int)getpid(), (int)store->pid, (int)active_scheduler(self), (int)pool->pid, store->restarts,
-        restarts, pool->restarts, page, options->executors, (long long)self->started_ms, options->instance.shm_prefix);
+    if (!is_member(self)) {
+        (void)snprintf(own_store, sizeof own_store, "\"store_pid\": %d, ", (int)store->pid);
+    }
+    length = snprintf(text, sizeof text,
+                      "{\"version\": \"%s\", \"supervisor_pid\": %d, %s\"sched_pid\": %d, \"pool_pid\": %d, "
+                      "\"store_restarts\": %d, \"sched_restarts\": %d, \"pool_restarts\": %d, "
+                      "%s\"executors\": %d, \"started_at_ms\": %lld, \"shm_prefix\": \"%s\"}\n",
+                      granary_version(), (int)getpid(), own_store, (int)active_scheduler(self), (int)pool->pid,
+                      store->restarts, restarts, pool->restarts, page, options->executors, (long long)self->started_ms,
+                      options->instance.shm_prefix);
     fd = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) {
         return gr_fail_errno("%s", made);
@@ -169,13 +229,27 @@ ask_memory(struct supervisor *self)
     return err;
 }
 
+/* The group's store stands where one of our own would: all that is told this directory finds it. */
+static granary_err
+link_store(const struct supervisor *self)
+{
+    const struct gr_instance *instance = &self->options->instance;
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof path, "%s/store.sock", instance->runtime);
+    (void)unlink(path);
+    return symlink(instance->store_socket, path) == 0 ? GRANARY_OK : gr_fail_errno("%s", path);
+}
+
 static granary_err
 start_all(struct supervisor *self)
 {
     granary_err err;
 
     self->started_ms = gr_wall_ms();
-    err = daemon_start(&self->daemons[DAEMON_STORE], self->options, self->options->memory, NULL, self->stop_fd);
+    err = is_member(self)
+              ? link_store(self)
+              : daemon_start(&self->daemons[DAEMON_STORE], self->options, self->options->memory, NULL, self->stop_fd);
 
     if (err == GRANARY_OK) {
         err = ask_memory(self);
@@ -310,7 +384,7 @@ bring_back(struct supervisor *self)
 {
     const struct daemon *store = &self->daemons[DAEMON_STORE];
     const struct daemon *late = store;
-    granary_err err = store->pid == 0 ? store_again(self) : GRANARY_OK;
+    granary_err err = store->pid == 0 && !is_member(self) ? store_again(self) : GRANARY_OK;
 
     if (err == GRANARY_OK && sched_is_missing(self)) {
         late = &self->daemons[DAEMON_SCHED];
@@ -625,7 +699,7 @@ supervisor_main(struct supervisor *self, int report_fd)
         (void)gr_write_all(report_fd, &code, sizeof code);
         (void)close(report_fd);
     }
-    if (self->options->pressure) {
+    if (self->options->pressure && !is_member(self)) {
         pressure_open(&self->pressure, &self->options->instance, strtoull(self->memory, NULL, 10));
     }
     tell_state(self, "READY=1\n");

@@ -30,6 +30,7 @@ struct supervisor_options {
     const char *levels;              /* a set as text, or NULL: the store's default */
     const char *state;               /* memory, sqlite */
     const char *chunk_bytes;         /* SIZE as text, or NULL */
+    const char *history;             /* runs that the scheduler remembers, as text, or NULL */
     const char *resources;           /* NAME=AMOUNT,... or NULL */
     const char *http;                /* where the page is reached, "": in the directory; NULL: there is none */
     const char *user_memory;         /* SIZE as text, of each member, or NULL */

@@ -188,7 +188,9 @@ tell_up(const struct cli *cli, const struct up *up, pid_t pid, const struct gr_m
     struct json json = {0};
     char size[32], page[PAGE_URL];
 
-    warn_of_memory(limits, budget);
+    if (instance->shared[0] == '\0') {
+        warn_of_memory(limits, budget);
+    }
     if (cli->json) {
         open_instance(&json, instance, pid);
         json_signed(&json, "executors", options->executors);
@@ -200,6 +202,9 @@ tell_up(const struct cli *cli, const struct up *up, pid_t pid, const struct gr_m
             json_text(&json, "page", page);
         }
         json_close(&json);
+    } else if (instance->shared[0] != '\0') {
+        (void)printf("your scheduler and %d executor%s at the store in %s are up in %s\n", options->executors,
+                     options->executors == 1 ? "" : "s", instance->shared, instance->runtime);
     } else {
         (void)printf("instance %s is up in %s (%d executor%s; memory %s%s%s)\n", instance->name, instance->runtime,
                      options->executors, options->executors == 1 ? "" : "s", cli_format_size(budget, size),
@@ -246,6 +251,29 @@ take_socket(const struct gr_instance *instance)
     return fd < 0 ? 0 : fd;
 }
 
+/* Of a group's store, a member starts what works on it. What would be the store's own is for its user to say. */
+static granary_err
+check_member(const struct supervisor_options *options)
+{
+    const struct {
+        const char *option;
+        bool given;
+    } theirs[] = {{"memory", options->memory != NULL},           {"spill-dir", options->spill_dirs[0] != NULL},
+                  {"disk-quota", options->disk_quota != NULL},   {"remote-dir", options->remote_dir != NULL},
+                  {"levels", options->levels != NULL},           {"group", options->group != NULL},
+                  {"user-memory", options->user_memory != NULL}, {"http", options->http != NULL}};
+
+    for (size_t i = 0; options->instance.shared[0] != '\0' && i < sizeof theirs / sizeof theirs[0]; i++) {
+        if (theirs[i].given) {
+            return gr_fail(GRANARY_EINVAL,
+                           "--%s is for who runs the store at %s: leave it out; a scheduler and executors of your own "
+                           "are started",
+                           theirs[i].option, options->instance.shared);
+        }
+    }
+    return GRANARY_OK;
+}
+
 static int
 run_up(struct cli *cli)
 {
@@ -269,6 +297,9 @@ run_up(struct cli *cli)
     settled->options.settings = &up->settings;
     settled->options.pressure = settled->pressure < 0 ? up->foreground : settled->pressure;
     err = settle_places(up);
+    if (err == GRANARY_OK) {
+        err = check_member(&settled->options);
+    }
     if (err == GRANARY_OK && up->replace) {
         err = supervisor_make_way(&instance);
     }
@@ -325,6 +356,10 @@ run_down(struct cli *cli)
         json_text(&json, "instance", instance.name);
         json_bool(&json, "was_running", !stale);
         json_close(&json);
+    } else if (instance.shared[0] != '\0') {
+        (void)printf(stale ? "your scheduler at the store in %s was not running; what it had left is removed\n"
+                           : "your scheduler and executors at the store in %s have ended\n",
+                     instance.shared);
     } else {
         (void)printf(stale ? "instance %s was not running; what it had left is removed%s%s\n"
                            : "instance %s is down%s%s\n",
@@ -463,6 +498,9 @@ print_status(const struct status *status)
     (void)printf(status->pid > 0 ? "instance   %s (supervisor pid %d)\n" : "instance   %s (no supervisor)\n",
                  status->instance.name, (int)status->pid);
     (void)printf("runtime    %s\n", status->instance.runtime);
+    if (status->instance.shared[0] != '\0') {
+        (void)printf("store of   a group, in %s\n", status->instance.shared);
+    }
     (void)printf("memory     %s of %s in use\n",
                  cli_format_size(store->capacity_bytes - store->free_bytes - store->pooled_bytes, size[0]),
                  cli_format_size(store->capacity_bytes, size[1]));

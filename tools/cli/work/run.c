@@ -20,13 +20,16 @@
 #include "cli/work/discard.h"
 #include "cli/work/progress.h"
 #include "cli/work/run.h"
+#include "client/learn.h"
 #include "client/resolve.h"
 #include "client/submit.h"
+#include "cut/cut.h"
 #include "data/file/spool.h"
 #include "data/print.h"
 #include "graph/chunk/graph.h"
 #include "graph_json/json.h"
 #include "graph_json/plan.h"
+#include "optimize/graph.h"
 
 #define GRAPH_FILE_MAX ((size_t)256 << 20)
 #define PATIENCE_MS    5000
@@ -104,12 +107,15 @@ parsed_free(struct parsed *parsed)
     gr_chunk_graph_destroy(parsed->chunks);
 }
 
-/* An instance for this run alone. */
+/*
+ * An instance for this run alone, in a directory of its own; it ends with this process, whatever happens to it. At a
+ * group's store it has no other.
+ */
 static granary_err
-start_private(struct run *run)
+start_private(struct run *run, const struct gr_instance *meant)
 {
     static char directory[PRIVATE_DIRECTORY];
-    granary_err err = private_start(&run->private, directory, &run->private_pid);
+    granary_err err = private_start(&run->private, meant, directory, &run->private_pid);
 
     if (err == GRANARY_OK) {
         run->cli->instance = directory;
@@ -125,7 +131,8 @@ run_begin_private(struct cli *cli)
     const char *named = cli->instance != NULL ? cli->instance : getenv("GRANARY_INSTANCE");
     granary_err err = gr_instance_resolve(cli->instance, &instance);
 
-    if (err != GRANARY_OK || supervisor_running(&instance) != 0 || (named != NULL && named[0] != '\0')) {
+    if (err != GRANARY_OK || supervisor_running(&instance) != 0 ||
+        (named != NULL && named[0] != '\0' && instance.shared[0] == '\0')) {
         return err; /* whatever is wrong with it, the first statement tells */
     }
     err = gr_instance_check_own(instance.runtime);
@@ -134,7 +141,7 @@ run_begin_private(struct cli *cli)
     }
     run->cli = cli;
     run->private.executors = run->private.executors == 0 ? gr_usable_cpus() : run->private.executors;
-    return start_private(run);
+    return start_private(run, &instance);
 }
 
 void
@@ -166,7 +173,7 @@ choose_instance(struct run *run)
     if (err != GRANARY_OK) {
         return err;
     }
-    if (run->acts) {
+    if (run->acts && instance.shared[0] == '\0') {
         return gr_fail(GRANARY_EUNREACHABLE,
                        "instance %s is not up, and a private one keeps no tables: `granary up` starts one",
                        instance.name);
@@ -176,16 +183,19 @@ choose_instance(struct run *run)
                        "--keep %s: instance %s is not up, and a private one keeps nothing: `granary up` starts one",
                        run->keep, instance.name);
     }
-    if (named != NULL && named[0] != '\0') {
+    if (named != NULL && named[0] != '\0' && instance.shared[0] == '\0') {
         return gr_fail(GRANARY_EUNREACHABLE,
                        "instance %s is not up: start it with `granary up --instance %s`, or leave "
                        "the name out for a private one",
                        named, named);
     }
+    if (run->private.memory != NULL && instance.shared[0] != '\0') {
+        return gr_fail(GRANARY_EINVAL, "--memory is for who runs the store at %s: leave it out", instance.shared);
+    }
     if (run->private.executors == 0) {
         run->private.executors = gr_usable_cpus();
     }
-    return start_private(run);
+    return start_private(run, &instance);
 }
 
 static granary_err
@@ -473,11 +483,29 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
 
 /* A plan for other machines, and the graph that gathers its results. */
 static granary_err
-plan_elsewhere(struct run *run, const char *text, size_t size, Granary__Graph **ret_graph)
+cut_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, char **ret_plan)
 {
-    granary_err err = gr_plan_is_meant(text, size) ? on_plan(run->on, text, size, ret_graph)
-                                                   : gr_fail(GRANARY_EUNSUPPORTED, "--on takes a plan so far");
+    granary_cut_options options = {.partitions = run->fragments > 0 ? run->fragments : (int64_t)on_places(run->on),
+                                   .smallest_bytes = run->fragment_bytes};
+    struct parsed parsed = {.message = NULL};
+    granary_err err = parse_graph(text, size, &run->spooled, &parsed);
 
+    err = err == GRANARY_OK ? gr_cut(client, parsed.message, &options, ret_plan) : err;
+    parsed_free(&parsed);
+    return err;
+}
+
+static granary_err
+plan_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph **ret_graph)
+{
+    const bool is_plan = gr_plan_is_meant(text, size);
+    char *cut = NULL;
+    granary_err err = is_plan ? GRANARY_OK : cut_elsewhere(run, client, text, size, &cut);
+
+    if (err == GRANARY_OK) {
+        err = on_plan(run->on, is_plan ? text : cut, is_plan ? size : strlen(cut), ret_graph);
+    }
+    free(cut);
     return err == GRANARY_OK || run->source->label != NULL ? err : gr_fail_in(err, "%s", run->label);
 }
 
@@ -491,7 +519,7 @@ make_graph(struct run *run, granary_client *client, char **ret_text, size_t *ret
         return err;
     }
     if (run->on_where != NULL) {
-        err = plan_elsewhere(run, *ret_text, *ret_size, &ret_parsed->message);
+        err = plan_elsewhere(run, client, *ret_text, *ret_size, &ret_parsed->message);
         return err == GRANARY_OK ? check_outputs(run, ret_parsed->message) : err;
     }
     err = parse_graph(*ret_text, *ret_size, &run->spooled, ret_parsed);
@@ -501,15 +529,37 @@ make_graph(struct run *run, granary_client *client, char **ret_text, size_t *ret
     return err == GRANARY_OK ? check_outputs(run, ret_parsed->message) : err;
 }
 
-static int
-show_graph(const struct parsed *parsed)
+static granary_err
+optimize(granary_client *client, const struct parsed *parsed, struct gr_graph **ret_graph)
 {
+    struct gr_graph *graph = NULL;
+    granary_err err = parsed->tileables == NULL
+                          ? gr_fail(GRANARY_EINVAL, "--optimized: a graph of chunk operators is run as it is")
+                          : gr_learn(client, parsed->message, &graph);
+
+    if (err == GRANARY_OK) {
+        err = gr_graph_optimize(graph, ret_graph);
+    }
+    gr_graph_destroy(graph);
+    return err;
+}
+
+static int
+show_graph(const struct run *run, granary_client *client, const struct parsed *parsed)
+{
+    struct gr_graph *optimized = NULL;
     struct gr_buf out = {0};
-    granary_err err = gr_graph_to_json(parsed->message, &out);
+    granary_err err = run->optimized ? optimize(client, parsed, &optimized) : GRANARY_OK;
     int status;
 
+    if (err == GRANARY_OK) {
+        err = gr_graph_to_json(optimized == NULL ? parsed->message : optimized->message, &out);
+    }
     gr_buf_addf(&out, "\n");
-    status = err != GRANARY_OK ? cli_fail(err, "graph") : cli_write_file("-", out.bytes, out.size);
+    status = err == GRANARY_OK ? cli_write_file("-", out.bytes, out.size)
+             : run->optimized  ? fail(run, client, err)
+                               : cli_fail(err, "graph");
+    gr_graph_destroy(optimized);
     gr_buf_free(&out);
     return status;
 }
@@ -528,10 +578,34 @@ open_elsewhere(struct run *run)
     const struct places_options options = {.on = run->on_where,
                                            .directory = run->directory,
                                            .instance = run->private_pid > 0 ? NULL : run->cli->instance,
+                                           .home = run->cli->instance,
+                                           .session = run->cli->session,
                                            .memory = run->private.memory,
                                            .executors = run->private.executors};
 
     return on_open(&options, &run->on);
+}
+
+/* Print how the graph is cut. */
+static int
+show_fragments(const struct run *run, granary_client *client, const Granary__Graph *graph)
+{
+    granary_cut_options options = {.partitions = run->fragments,
+                                   .smallest_bytes = run->fragment_bytes,
+                                   .flags = run->explain ? GRANARY_CUT_TEXT : 0};
+    char *plan = NULL;
+    granary_err err = gr_cut(client, graph, &options, &plan);
+    int status = err != GRANARY_OK ? fail(run, client, err) : cli_write_file("-", plan, strlen(plan));
+
+    free(plan);
+    return status;
+}
+
+/* Whether an instance is asked or has something to do. */
+static bool
+needs_instance(const struct run *run)
+{
+    return needs_client(run) || !run->show_graph || run->optimized;
 }
 
 /* What is wrong before anything is started; without the need of a client that is the graph, too. */
@@ -549,19 +623,22 @@ prepare_run(struct cli *cli, struct run *run, char **ret_text, size_t *ret_size,
     run->cli = cli;
     run->graph = cli->arguments[0];
     run->label = source->label != NULL ? source->label : run->graph;
+    if (run->optimized && !run->show_graph) {
+        return gr_fail(GRANARY_EINVAL, "--optimized: every graph that runs is; --graph shows it, so write that, too");
+    }
     if (run->replace && run->keep == NULL) {
         return gr_fail(GRANARY_EINVAL, "--replace: nothing is named that it could replace: write --keep NAME, too");
     }
     run->acts = source->acts != NULL && source->acts(run->graph);
-    if (run->acts &&
-        (run->keep != NULL || run->explain || run->show_graph || run->single_file != NULL || run->output_count > 0)) {
+    if (run->acts && (run->keep != NULL || run->explain || run->show_graph || run->fragments > 0 ||
+                      run->single_file != NULL || run->output_count > 0)) {
         return gr_fail(GRANARY_EINVAL,
                        "--keep, --explain, --graph and files are for SELECT: the statement has no rows");
     }
     if (!needs_client(run)) {
         err = make_graph(run, NULL, ret_text, ret_size, ret_parsed);
     }
-    if (err == GRANARY_OK && (needs_client(run) || !run->show_graph)) {
+    if (err == GRANARY_OK && needs_instance(run)) {
         err = choose_instance(run);
     }
     return err == GRANARY_OK && run->on_where != NULL ? open_elsewhere(run) : err;
@@ -608,7 +685,7 @@ run_source(struct cli *cli)
         status = run_act(run);
         goto out;
     }
-    if (needs_client(run) || !run->show_graph) {
+    if (needs_instance(run)) {
         discard_begin(cli,
                       &(struct discard_options){.what = cli->name,
                                                 .stays = run->replace ? run->keep : NULL,
@@ -624,7 +701,9 @@ run_source(struct cli *cli)
         status = fail(run, cli->client, err);
         goto out;
     }
-    status = run->show_graph ? show_graph(&parsed) : run_graph(run, cli->client, text, size, parsed.message);
+    status = run->show_graph                         ? show_graph(run, cli->client, &parsed)
+             : run->fragments > 0 && run->on == NULL ? show_fragments(run, cli->client, parsed.message)
+                                                     : run_graph(run, cli->client, text, size, parsed.message);
 out:
     on_close(run->on);
     cli_disconnect(cli);

@@ -2,7 +2,8 @@
 // white is idle. Where many runs share a pixel, its colour is as strong as the share of time that they took.
 'use strict';
 
-const KEPT = 1 << 18; // as many runs as the scheduler keeps
+const KEPT = 1 << 20; // runs, at most
+const MOMENTS = ['started', 'leased', 'stores', 'ended'];
 const RUN_FIELDS = 'run,node,executor,started_ns,ended_ns,lease_ns,store_ns,error';
 const PHASES = ['lease', 'run', 'store', 'bad'];
 const LANE = 26;
@@ -10,16 +11,24 @@ const LANE = 26;
 G.Runs = class { // the last runs, in order of their ends
   constructor() {
     this.count = 0;
-    this.texts = new Array(KEPT);
-    for (const name of ['started', 'leased', 'stores', 'ended']) this[name] = new Float64Array(KEPT);
-    this.executor = new Int32Array(KEPT);
+    this.texts = [];
+    for (const name of MOMENTS) this[name] = new Float64Array(0);
+    this.executor = new Int32Array(0);
     this.executors = new Set();
+  }
+
+  grow() {
+    const grown = old => { const array = new old.constructor(Math.max(1 << 13, 2 * old.length)); array.set(old); return array; };
+    for (const name of MOMENTS) this[name] = grown(this[name]);
+    this.executor = grown(this.executor);
   }
 
   add(table) {
     const at = Object.fromEntries(table.fields.map((field, i) => [field, i]));
     for (const row of table.rows) {
-      const i = this.count++ % KEPT, started = row[at.started_ns], ended = row[at.ended_ns];
+      const i = this.count++ % KEPT;
+      if (i === this.executor.length) this.grow();
+      const started = row[at.started_ns], ended = row[at.ended_ns];
       this.started[i] = started > 0 ? started : ended;
       this.leased[i] = Math.min(ended, this.started[i] + row[at.lease_ns]);
       this.stores[i] = Math.max(this.leased[i], ended - row[at.store_ns]);
