@@ -147,6 +147,9 @@ bool size_is_known(struct cut *cut, struct flow *flow);
 /* ---- sources (sources.c) ---- */
 
 struct value place_source(struct cut *cut, const struct gr_node *node);
+/* The attributes of a source that is read in parts; its paths, which become absolute. */
+void source_set_parts(struct cut *cut, struct flow *flow);
+void source_set_paths(struct cut *cut, struct flow *flow);
 /* What tells a source's content from others: paths, sizes, times of change. */
 struct gr_buf;
 void source_say(struct cut *cut, const struct flow *flow, struct gr_buf *out);
@@ -202,6 +205,8 @@ struct value place_distinct(struct cut *cut, const struct gr_node *node);
 struct value place_window(struct cut *cut, const struct gr_node *node);
 struct value place_join(struct cut *cut, const struct gr_node *node);
 struct value place_concat(struct cut *cut, const struct gr_node *node);
+/* false: it is none of those that are known here. */
+bool place_tensor(struct cut *cut, const struct gr_node *node, struct value *ret_value);
 /* Whatever it is: in one place, with all of its inputs. why: NULL, or what is told where an input was in parts */
 struct value place_gathered(struct cut *cut, const struct gr_node *node, const char *why);
 

@@ -244,8 +244,13 @@ find_pinned(struct cut *cut)
 static struct value
 place(struct cut *cut, const struct gr_node *node)
 {
+    struct value value;
+
     if (cut->pinned[node->position]) {
         return place_gathered(cut, node, "a recursion runs in one place");
+    }
+    if (place_tensor(cut, node, &value)) {
+        return value;
     }
     switch (node->op) {
     case GR_TILE_select:
@@ -286,7 +291,10 @@ target_flow(struct cut *cut, const struct gr_node *node)
     struct value value = value_gather(cut, node, cut->values[node->position], SPREAD_ONE);
     struct flow *flow = value.flow;
 
-    if (flow->receives) {
+    if (flow->receives && node->yields == GR_YIELDS_TENSOR) {
+        flow = flow_over(cut, cut_text(cut, "%s: rows", node->node->name), "astype", flow);
+        flow_set(cut, flow, gr_attr_new_string("dtype", granary_dtype_name(node->type.dtype)));
+    } else if (flow->receives) {
         flow = value_own_columns(cut, node, &value);
     } else if (flow->spread == SPREAD_ANY) {
         struct flow *whole = flow_add(cut, flow->name, flow->op, SPREAD_ONE, flow->yields);

@@ -1,6 +1,6 @@
 /*
- * Sources: a large file is read in parts, a small one as a whole wherever it is needed. Paths become absolute. Text files get the
- * dtypes that were found, so that no machine has to look at the whole file again.
+ * Sources: a large file is read in parts, a small one as a whole wherever it is needed. Paths become absolute. CSV files get
+ * the dtypes that were found, so that no machine has to look at the whole file again.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -31,8 +31,8 @@ absolute(struct cut *cut, const char *directory, const Granary__Attr *attr)
     return copy;
 }
 
-static void
-make_absolute(struct cut *cut, struct flow *flow)
+void
+source_set_paths(struct cut *cut, struct flow *flow)
 {
     char *directory = getcwd(NULL, 0);
     const char *names[] = {"path", "paths"};
@@ -47,29 +47,39 @@ make_absolute(struct cut *cut, struct flow *flow)
     free(directory);
 }
 
-/* The dtypes of a text file's columns, but for those that cannot be told. */
+/* The dtypes of all columns of a CSV file, but for a column that it does not have. */
 static void
 tell_dtypes(struct cut *cut, const struct gr_node *node, struct flow *flow)
 {
     const struct gr_schema *schema = &node->type.schema;
-    const Granary__Attr *given = flow_attr(flow, "dtypes");
+    const char *filename = gr_attr_string(flow->attrs.attrs, flow->attrs.count, "filename", "");
     char **names = cut_room(cut, schema->count, sizeof *names);
     char **texts = cut_room(cut, schema->count, sizeof *texts);
+    size_t count = 0;
 
-    if ((node->op != GR_TILE_read_csv && node->op != GR_TILE_read_ndjson) || cut->err != GRANARY_OK ||
-        flow_attr(flow, "filename") != NULL || given != NULL) {
-        return;
-    }
-    for (size_t c = 0; c < schema->count; c++) {
+    for (size_t c = 0; c < schema->count && cut->err == GRANARY_OK; c++) {
         granary_dtype dtype;
 
-        names[c] = schema->fields[c].name;
-        texts[c] = cut_borrow(granary_dtype_name(schema->fields[c].dtype));
-        if (!gr_csv_dtype_parse(texts[c], &dtype) || dtype != schema->fields[c].dtype) {
-            return;
+        names[count] = schema->fields[c].name;
+        texts[count] = cut_borrow(granary_dtype_name(schema->fields[c].dtype));
+        if (strcmp(names[count], filename) != 0) {
+            if (!gr_csv_dtype_parse(texts[count++], &dtype) || dtype != schema->fields[c].dtype) {
+                return;
+            }
         }
     }
-    flow_set(cut, flow, gr_attr_new_map("dtypes", names, texts, schema->count));
+    if (node->op == GR_TILE_read_csv && cut->err == GRANARY_OK && count > 0) {
+        flow_set(cut, flow, gr_attr_new_map("dtypes", names, texts, count));
+    }
+}
+
+void
+source_set_parts(struct cut *cut, struct flow *flow)
+{
+    flow_set(cut, flow, gr_attr_new_int("part", 0));
+    flow_set(cut, flow, gr_attr_new_int("parts", (int64_t)cut->parts));
+    flow->takes_part = true;
+    source_set_paths(cut, flow);
 }
 
 struct value
@@ -82,12 +92,10 @@ place_source(struct cut *cut, const struct gr_node *node)
 
     flow->reads = true;
     flow->bytes = bytes;
-    make_absolute(cut, flow);
+    source_set_paths(cut, flow);
     tell_dtypes(cut, node, flow);
     if (in_parts) {
-        flow_set(cut, flow, gr_attr_new_int("part", 0));
-        flow_set(cut, flow, gr_attr_new_int("parts", (int64_t)cut->parts));
-        flow->takes_part = true;
+        source_set_parts(cut, flow);
     }
     return value_of(cut, flow, node);
 }

@@ -195,7 +195,7 @@ write_input(struct writer *w, size_t i, size_t k, const bool *takes, const char 
         err = add_over(w, i, GR_TILE_filter, "rows", gr_attr_new_expr("where", step->where[k]), &name);
     }
     if (err == GRANARY_OK && takes != NULL) {
-        err = add_over(w, i, GR_TILE_select, "takes", list_columns(&w->steps->steps[from].type->schema, takes), &name);
+        err = add_over(w, i, GR_TILE_select, "reads", list_columns(&w->steps->steps[from].type->schema, takes), &name);
     }
     *ret_name = name;
     return err;

@@ -106,8 +106,13 @@ static granary_err
 check_shuffle(const Granary__Node *node, enum gr_tile_op op)
 {
     const Granary__Attr *types = op_param(node, "types");
+    bool is_hot = op_param(node, "hot") != NULL;
 
     (void)op;
+    if (is_hot != (node->n_inputs == 2)) {
+        return gr_fail(GRANARY_EINVAL, is_hot ? "parameter 'hot' needs a second input, which has the keys"
+                                              : "parameter 'hot' is missing: what becomes of keys of the second input");
+    }
     return types == NULL ? GRANARY_OK : check_dtypes(types, op_param(node, "keys")->n_strings, "keys");
 }
 
@@ -130,3 +135,72 @@ infer_shuffle(const struct gr_node *node, const struct gr_node_type *const *inpu
 /* The next machine reads it: whoever reads it here, it has all columns. */
 const struct gr_operator gr_op_shuffle = {
     .traits = GR_OP_TAKES_CONDITIONS, .check = check_shuffle, .infer = infer_shuffle, .columns = GR_COLUMNS_ALL};
+
+/* ---- sort ---- */
+
+#define ROWS_COLUMN "#rows" /* how many rows a sample stands for */
+
+static granary_err
+check_order(const Granary__Node *node, enum gr_tile_op op)
+{
+    (void)op;
+    return op_check_flags(node, op_param(node, "by")->n_strings);
+}
+
+static granary_err
+infer_sample(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    const Granary__Attr *by = op_param(node->node, "by");
+    granary_err err = op_refuse_lists(&inputs[0]->schema, by, "sorted by");
+
+    if (err == GRANARY_OK) {
+        err = op_add_columns(by, &inputs[0]->schema, &type->schema);
+    }
+    if (err == GRANARY_OK && gr_schema_find(&type->schema, ROWS_COLUMN) >= 0) {
+        err = gr_fail(GRANARY_EINVAL, "parameter 'by': a column '%s' is made; rename that of the rows", ROWS_COLUMN);
+    }
+    return err == GRANARY_OK ? gr_schema_add(&type->schema, ROWS_COLUMN, GRANARY_INT64) : err;
+}
+
+static granary_err
+reads_sample(const struct gr_op_use *use, bool *needed, bool *const reads[2])
+{
+    (void)needed;
+    op_reads_named(use, "by", reads[0]);
+    return GRANARY_OK;
+}
+
+const struct gr_operator gr_op_sort_sample = {.traits = GR_OP_TAKES_CONDITIONS,
+                                              .check = check_order,
+                                              .infer = infer_sample,
+                                              .columns = GR_COLUMNS_ALL,
+                                              .reads = reads_sample};
+
+/* The samples must be of these rows. */
+static granary_err
+infer_sorted(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    const struct gr_schema *rows = &inputs[0]->schema;
+    const struct gr_schema *samples = &inputs[1]->schema;
+    const Granary__Attr *by = op_param(node->node, "by");
+    int weight = gr_schema_find(samples, ROWS_COLUMN);
+    granary_err err = op_refuse_lists(rows, by, "sorted by");
+
+    for (size_t k = 0; k < by->n_strings && err == GRANARY_OK; k++) {
+        granary_dtype dtype = rows->fields[gr_schema_find(rows, by->strings[k])].dtype;
+        granary_dtype of_sample = samples->fields[gr_schema_find(samples, by->strings[k])].dtype;
+
+        if (dtype != of_sample) {
+            err = gr_fail(GRANARY_ETYPE, "column '%.100s' is %s in the rows, and %s in the samples", by->strings[k],
+                          granary_dtype_name(dtype), granary_dtype_name(of_sample));
+        }
+    }
+    if (err == GRANARY_OK && (weight < 0 || samples->fields[weight].dtype != GRANARY_INT64)) {
+        err =
+            gr_fail(GRANARY_ETYPE, "the samples have no int64 column '%s': make them with `sort_sample`", ROWS_COLUMN);
+    }
+    return err == GRANARY_OK ? op_infer_same(node, inputs, type) : err;
+}
+
+const struct gr_operator gr_op_shuffle_sorted = {
+    .traits = GR_OP_TAKES_CONDITIONS, .check = check_order, .infer = infer_sorted, .columns = GR_COLUMNS_ALL};

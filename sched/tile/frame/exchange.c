@@ -5,10 +5,17 @@
  *   groupby_partial   a table of groups a chunk (or of several), each dealt to the parts; tables of a part are merged
  *   groupby_combine   merges tables, and makes a frame of the last one
  *   shuffle           shuffle_split (a packed object a chunk) -> concat (a part of all of them)
+ *   sort_sample       samples of all chunks, one below the other
+ *   shuffle_sorted    sort_pivots of all samples, sort_split at these, then as shuffle
  */
 #include "tile/frame/group.h"
+#include "tile/frame/sorted.h"
+
+#define WEIGHT "#rows" /* of samples: graph/operators/exchange.c */
 
 enum {
+    SAMPLES_LEAST = 16, /* of a chunk */
+    SAMPLE_BYTES = 64,
     PACKED_BYTES = 2048, /* of a packed frame beside its rows */
     TABLE_BYTES = 65536, /* what a table that is there already is taken for */
 };
@@ -153,15 +160,29 @@ gather_parts(struct tiling *t, size_t i, struct gr_piece *dealt, size_t count, s
     return err;
 }
 
+/* The frame of hot keys, in one piece. */
+static struct gr_piece
+hot_keys(struct tiling *t, size_t i)
+{
+    const struct gr_tiled *hot = tiling_input(t, i, 1);
+
+    return hot->count == 1
+               ? hot->pieces[0]
+               : tiling_add(t, i, GR_CHUNK_concat, 0, hot->pieces, hot->count, bytes_sum(hot->bytes, hot->count));
+}
+
 granary_err
 tile_shuffle(struct tiling *t, size_t i)
 {
     const struct gr_tiled *in = tiling_input(t, i, 0);
     const struct gr_params_shuffle *params = GR_STEP_PARAMS(shuffle, &t->steps->steps[i]);
     size_t parts = (size_t)params->parts;
-    gr_attrs shared = tiling_attrs(t, i, NAMES("keys", "parts"));
+    size_t part = (size_t)params->part;
+    gr_attrs shared = tiling_attrs(t, i, NAMES("keys", "parts", "hot"));
     struct gr_piece *dealt = tiling_scratch(t, in->count, sizeof *dealt);
     int64_t *firsts = tiling_scratch(t, in->count, sizeof *firsts);
+    struct gr_piece inputs[2];
+    size_t input_count = t->steps->steps[i].input_count;
     granary_err err = dealt == NULL || firsts == NULL ? tile_no_memory() : GRANARY_OK;
 
     if (err == GRANARY_OK && params->number != NULL) {
@@ -169,12 +190,81 @@ tile_shuffle(struct tiling *t, size_t i)
         gr_attrs_add(t->chunks, shared, gr_attr_new_string("order", params->number));
         gr_attrs_add(t->chunks, shared, gr_attr_new_int("chunk", params->part));
     }
+    if (err != GRANARY_OK) {
+        return err;
+    }
     gr_attrs_add(t->chunks, shared, types_attr(t, i));
-    for (size_t p = 0; p < in->count && err == GRANARY_OK; p++) {
+    if (input_count > 1) {
+        inputs[1] = hot_keys(t, i);
+    }
+    for (size_t p = 0; p < in->count; p++) {
         const gr_attrs attrs[2] = {shared, tiling_number(t, "first", (uint64_t)firsts[p])};
 
-        dealt[p] = tiling_add_own(t, i, GR_CHUNK_shuffle_split, attrs, &in->pieces[p], 1,
+        inputs[0] = in->pieces[p];
+        gr_attrs_add(t->chunks, attrs[1], gr_attr_new_int("turn", (int64_t)(part + p)));
+        dealt[p] = tiling_add_own(t, i, GR_CHUNK_shuffle_split, attrs, inputs, input_count,
                                   in->bytes[p] + in->bytes[p] / 8 + PACKED_BYTES * parts);
     }
-    return err == GRANARY_OK ? gather_parts(t, i, dealt, in->count, parts, bytes_sum(in->bytes, in->count)) : err;
+    return gather_parts(t, i, dealt, in->count, parts, bytes_sum(in->bytes, in->count));
+}
+
+/* ---- sort ---- */
+
+granary_err
+tile_sort_sample(struct tiling *t, size_t i)
+{
+    const struct gr_tiled *in = tiling_input(t, i, 0);
+    int64_t rows = GR_STEP_PARAMS(sort_sample, &t->steps->steps[i])->rows;
+    int64_t samples = rows / (int64_t)in->count;
+    struct gr_piece *pieces = tiling_scratch(t, in->count, sizeof *pieces);
+    struct tile_order order;
+    uint64_t bytes;
+    gr_attrs shared;
+    granary_err err = pieces == NULL ? tile_no_memory() : tile_order_init(t, i, &order);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    samples = samples < SAMPLES_LEAST && rows > SAMPLES_LEAST ? SAMPLES_LEAST : samples < 1 ? 1 : samples;
+    bytes = SAMPLE_BYTES * (uint64_t)samples;
+    shared = tile_order_attrs(t, &order, "samples", samples);
+    gr_attrs_add(t->chunks, shared, gr_attr_new_string("weight", WEIGHT));
+    for (size_t p = 0; p < in->count; p++) {
+        const gr_attrs attrs[2] = {shared, tiling_number(t, "chunk", p)};
+
+        pieces[p] = tiling_add_own(t, i, GR_CHUNK_sort_sample, attrs, &in->pieces[p], 1, bytes);
+    }
+    bytes *= in->count;
+    return tiling_yield_one(t, i, tiling_add(t, i, GR_CHUNK_concat, 0, pieces, in->count, bytes), bytes);
+}
+
+granary_err
+tile_shuffle_sorted(struct tiling *t, size_t i)
+{
+    const struct gr_tiled *in = tiling_input(t, i, 0);
+    const struct gr_tiled *samples = tiling_input(t, i, 1);
+    int64_t parts = GR_STEP_PARAMS(shuffle_sorted, &t->steps->steps[i])->parts;
+    struct gr_piece *dealt = tiling_scratch(t, in->count, sizeof *dealt);
+    struct tile_order order;
+    gr_attrs attrs;
+    gr_attrs split;
+    struct gr_piece inputs[2];
+    granary_err err = dealt == NULL ? tile_no_memory() : tile_order_init(t, i, &order);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    attrs = tile_order_attrs(t, &order, "parts", parts);
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_string("weight", WEIGHT));
+    inputs[1] =
+        tiling_add(t, i, GR_CHUNK_sort_pivots, attrs, samples->pieces, samples->count, SAMPLE_BYTES * (uint64_t)parts);
+    split = tile_order_attrs(t, &order, "parts", parts);
+    gr_attrs_add(t->chunks, split, gr_attr_new_bool("together", true));
+    gr_attrs_add(t->chunks, split, gr_attr_new_int("chunk", 0));
+    for (size_t p = 0; p < in->count; p++) {
+        inputs[0] = in->pieces[p];
+        dealt[p] = tiling_add(t, i, GR_CHUNK_sort_split, split, inputs, 2,
+                              in->bytes[p] + in->bytes[p] / 8 + PACKED_BYTES * (uint64_t)parts);
+    }
+    return gather_parts(t, i, dealt, in->count, (size_t)parts, bytes_sum(in->bytes, in->count));
 }

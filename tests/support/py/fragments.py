@@ -14,7 +14,7 @@ from command_line import CommandLine
 
 class Machines:
     def __init__(self, binaries, count, memory='256M'):
-        self.machines = [CommandLine(binaries, memory) for _ in range(count)]
+        self.machines = [CommandLine(binaries, memory=memory) for _ in range(count)]
         self.made = {}  # by machine and key of a fragment: ids of its chunks
         self.moved = {}  # by machine, id, and machine: the id there
         self.moving = threading.Lock()
