@@ -70,6 +70,20 @@ python3 "$work/manager.py" "$work/notify3" $birds early || fail "a service that 
 [ ! -e "$work/i" ] || fail "a service stopped while it started left $(find "$work/i")"
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
 
+# In the background, too: whoever ends `granary up` while it starts does not want the instance.
+for signal in TERM INT; do
+    GRANARY_FAULT='cli/daemon_ready:delay=500ms@1' python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execvp("granary", ["granary", "up", "--executors", "1", "--memory", "64M"])' 2>"$work/err" &
+    starter=$!
+    await [ -e "$work/i/log/store.log" ]
+    kill -$signal $starter
+    status=0
+    wait $starter || status=$?
+    [ $status != 0 ] && grep -q '^granary: up: stopped ' "$work/err" || fail "up that is stopped: status $status: $(cat "$work/err")"
+    [ ! -e "$work/i" ] && [ -z "$(leftovers)" ] || fail "up that was stopped left $(leftovers) $(find "$work/i")"
+done
+
 # With the manager's socket alone, a command that looks for an instance first starts it, and waits until all of it is there.
 cat >"$work/lazy.py" <<'END'
 import os, select, signal, socket, subprocess, sys
