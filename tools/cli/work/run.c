@@ -19,12 +19,15 @@
 #include "cli/work/discard.h"
 #include "cli/work/progress.h"
 #include "cli/work/run.h"
+#include "client/learn.h"
 #include "client/resolve.h"
 #include "client/submit.h"
+#include "cut/cut.h"
 #include "data/file/spool.h"
 #include "data/print.h"
 #include "graph/chunk/graph.h"
 #include "graph_json/json.h"
+#include "optimize/graph.h"
 
 #define GRAPH_FILE_MAX ((size_t)256 << 20)
 #define PATIENCE_MS    5000
@@ -521,17 +524,61 @@ make_graph(struct run *run, granary_client *client, char **ret_text, size_t *ret
     return err == GRANARY_OK ? check_outputs(run, ret_parsed->message) : err;
 }
 
-static int
-show_graph(const struct parsed *parsed)
+static granary_err
+optimize(granary_client *client, const struct parsed *parsed, struct gr_graph **ret_graph)
 {
+    struct gr_graph *graph = NULL;
+    granary_err err = parsed->tileables == NULL
+                          ? gr_fail(GRANARY_EINVAL, "--optimized: a graph of chunk operators is run as it is")
+                          : gr_learn(client, parsed->message, &graph);
+
+    if (err == GRANARY_OK) {
+        err = gr_graph_optimize(graph, ret_graph);
+    }
+    gr_graph_destroy(graph);
+    return err;
+}
+
+static int
+show_graph(const struct run *run, granary_client *client, const struct parsed *parsed)
+{
+    struct gr_graph *optimized = NULL;
     struct gr_buf out = {0};
-    granary_err err = gr_graph_to_json(parsed->message, &out);
+    granary_err err = run->optimized ? optimize(client, parsed, &optimized) : GRANARY_OK;
     int status;
 
+    if (err == GRANARY_OK) {
+        err = gr_graph_to_json(optimized == NULL ? parsed->message : optimized->message, &out);
+    }
     gr_buf_addf(&out, "\n");
-    status = err != GRANARY_OK ? cli_fail(err, "graph") : cli_write_file("-", out.bytes, out.size);
+    status = err == GRANARY_OK ? cli_write_file("-", out.bytes, out.size)
+             : run->optimized  ? fail(run, client, err)
+                               : cli_fail(err, "graph");
+    gr_graph_destroy(optimized);
     gr_buf_free(&out);
     return status;
+}
+
+/* Print how the graph is cut. */
+static int
+show_fragments(const struct run *run, granary_client *client, const Granary__Graph *graph)
+{
+    granary_cut_options options = {.partitions = run->fragments,
+                                   .smallest_bytes = run->fragment_bytes,
+                                   .flags = run->explain ? GRANARY_CUT_TEXT : 0};
+    char *plan = NULL;
+    granary_err err = gr_cut(client, graph, &options, &plan);
+    int status = err != GRANARY_OK ? fail(run, client, err) : cli_write_file("-", plan, strlen(plan));
+
+    free(plan);
+    return status;
+}
+
+/* Whether an instance is asked or has something to do. */
+static bool
+needs_instance(const struct run *run)
+{
+    return run->source->needs_client || !run->show_graph || run->optimized;
 }
 
 /* What is wrong before anything is started; without the need of a client that is the graph, too. */
@@ -549,19 +596,22 @@ prepare_run(struct cli *cli, struct run *run, char **ret_text, size_t *ret_size,
     run->cli = cli;
     run->graph = cli->arguments[0];
     run->label = source->label != NULL ? source->label : run->graph;
+    if (run->optimized && !run->show_graph) {
+        return gr_fail(GRANARY_EINVAL, "--optimized: every graph that runs is; --graph shows it, so write that, too");
+    }
     if (run->replace && run->keep == NULL) {
         return gr_fail(GRANARY_EINVAL, "--replace: nothing is named that it could replace: write --keep NAME, too");
     }
     run->acts = source->acts != NULL && source->acts(run->graph);
-    if (run->acts &&
-        (run->keep != NULL || run->explain || run->show_graph || run->single_file != NULL || run->output_count > 0)) {
+    if (run->acts && (run->keep != NULL || run->explain || run->show_graph || run->fragments > 0 ||
+                      run->single_file != NULL || run->output_count > 0)) {
         return gr_fail(GRANARY_EINVAL,
                        "--keep, --explain, --graph and files are for SELECT: the statement has no rows");
     }
     if (!source->needs_client) {
         err = make_graph(run, NULL, ret_text, ret_size, ret_parsed);
     }
-    return err == GRANARY_OK && (source->needs_client || !run->show_graph) ? choose_instance(run) : err;
+    return err == GRANARY_OK && needs_instance(run) ? choose_instance(run) : err;
 }
 
 /* Do what the source's argument says. */
@@ -606,7 +656,7 @@ run_source(struct cli *cli)
         status = run_act(run);
         goto out;
     }
-    if (source->needs_client || !run->show_graph) {
+    if (needs_instance(run)) {
         discard_begin(cli,
                       &(struct discard_options){.what = cli->name,
                                                 .stays = run->replace ? run->keep : NULL,
@@ -622,7 +672,9 @@ run_source(struct cli *cli)
         status = fail(run, cli->client, err);
         goto out;
     }
-    status = run->show_graph ? show_graph(&parsed) : run_graph(run, cli->client, text, size, parsed.message);
+    status = run->show_graph      ? show_graph(run, cli->client, &parsed)
+             : run->fragments > 0 ? show_fragments(run, cli->client, parsed.message)
+                                  : run_graph(run, cli->client, text, size, parsed.message);
 out:
     cli_disconnect(cli);
     discard_end(&run->remains);

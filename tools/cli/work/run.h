@@ -39,6 +39,7 @@ struct run {
     const char *graph;
     const char *label; /* of the graph, in messages */
     bool show_graph;
+    bool optimized;                 /* ... as rules leave it */
     const char *plot;               /* one of OUTPUT_PLOTS */
     const char *stdout_format;      /* --format: the ending of a file's name */
     bool csv, schema;               /* as asked for: `format` says what comes of it */
@@ -51,6 +52,8 @@ struct run {
     const char *keep; /* the graph's key; NULL: none was given */
     bool replace;     /* whatever has that key */
     int64_t chunk_bytes;
+    int64_t fragments;      /* into how many parts it is cut, instead of being run; 0: it is run */
+    int64_t fragment_bytes; /* of a source that is cut, at least; 0: as the library has it */
     int timeout_ms;
     int priority;
     bool no_recall;

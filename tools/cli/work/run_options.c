@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cli/print/output.h"
 #include "cli/work/run.h"
+#include "granary/cut.h"
 #include "granary/sql.h"
 #include "sql/params.h"
 
@@ -160,6 +161,13 @@ run_check(struct cli *cli)
             i--;
         }
     }
+    if (run->fragments > 0 &&
+        (run->keep != NULL || run->show_graph || run->analyze || run->output_count > 0 || run->single_file != NULL)) {
+        return gr_fail(GRANARY_EINVAL, "--fragments shows a plan and runs nothing: leave out what is for results");
+    }
+    if (run->fragments == 0 && run->fragment_bytes > 0) {
+        return gr_fail(GRANARY_EINVAL, "--fragment-bytes: for what? Write --fragments N, too");
+    }
     return run->single_file != NULL && run->output_count > 0
                ? gr_fail(GRANARY_EINVAL, "--arrow, --npy and -o: each writes the result to one file: name one of them")
                : GRANARY_OK;
@@ -179,10 +187,18 @@ static const struct gr_option run_options[] = {
      GR_OPTION_TEXT(struct run, null_text)},
     {"schema", 0, NULL, "print the columns and their dtypes, instead of the rows", GR_OPTION_FLAG(struct run, schema)},
     {"graph", 0, NULL, "show the graph as JSON, and do not run it", GR_OPTION_FLAG(struct run, show_graph)},
+    {"optimized", 0, NULL, "with --graph: show it as the optimiser leaves it. Files are looked at for their columns",
+     GR_OPTION_FLAG(struct run, optimized)},
     {"analyze", 0, NULL, "run the graph, and show what --explain shows, with time, rows and bytes of each step",
      GR_OPTION_FLAG(struct run, analyze)},
     {"explain", 0, NULL, "show the graph before and after optimisation, its chunks and subtasks",
      GR_OPTION_FLAG(struct run, explain)},
+    {"fragments", 0, "N",
+     "show how the graph is cut for several machines, sources into N parts, and do not run it: JSON, or with --explain "
+     "for people",
+     GR_OPTION_NUMBER(struct run, fragments, 1, GRANARY_CUT_PARTITIONS_MAX)},
+    {"fragment-bytes", 0, "SIZE", "with --fragments: cut sources from this size on; default: 64MiB",
+     GR_OPTION_SIZE(struct run, fragment_bytes, 1)},
     {"chunk-bytes", 0, "SIZE", "aim at chunks of this size; default: automatic",
      GR_OPTION_SIZE(struct run, chunk_bytes, 1)},
     {"timeout", 0, "DURATION", "fail the graph when it has not ended after this time",
