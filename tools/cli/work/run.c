@@ -129,10 +129,11 @@ run_begin_private(struct cli *cli)
     struct run *run = cli->self;
     struct gr_instance instance;
     const char *named = cli->instance != NULL ? cli->instance : getenv("GRANARY_INSTANCE");
+    bool up = false;
     granary_err err = gr_instance_resolve(cli->instance, &instance);
 
-    if (err != GRANARY_OK || supervisor_running(&instance) != 0 ||
-        (named != NULL && named[0] != '\0' && instance.shared[0] == '\0')) {
+    err = err == GRANARY_OK ? supervisor_summon(&instance, &up) : err;
+    if (err != GRANARY_OK || up || (named != NULL && named[0] != '\0' && instance.shared[0] == '\0')) {
         return err; /* whatever is wrong with it, the first statement tells */
     }
     err = gr_instance_check_own(instance.runtime);
@@ -157,12 +158,14 @@ choose_instance(struct run *run)
 {
     struct gr_instance instance;
     const char *named = run->cli->instance != NULL ? run->cli->instance : getenv("GRANARY_INSTANCE");
+    bool up = false;
     granary_err err = gr_instance_resolve(run->cli->instance, &instance);
 
+    err = err == GRANARY_OK ? supervisor_summon(&instance, &up) : err;
     if (err != GRANARY_OK) {
         return err;
     }
-    if (supervisor_running(&instance) != 0) {
+    if (up) {
         if (run->private.memory != NULL || run->private.executors != 0) {
             cli_note("%s: instance %s is up: --memory and --executors have no effect on it", run->cli->name,
                      instance.name);
