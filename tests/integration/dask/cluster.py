@@ -116,7 +116,7 @@ class Cluster:
     def store(self, name):
         """Processes of the worker's instance."""
         instance = self.on(name, lambda node: node.session.instance)
-        return [pid for pid in processes(instance) if pid != self.workers[name].pid]
+        return [pid for pid in processes(instance) if os.path.dirname(os.path.realpath(f'/proc/{pid}/exe')) == os.path.realpath(BIN)]
 
     def left(self):
         """What lies on the nodes, when nothing is wanted of them: graphs and objects, by node."""
