@@ -83,6 +83,16 @@ class Plans(ClusterTest):
         self.assertEqual(far.to_dict(), granary.sql(text).to_dict())
         self.assertEqual(far.schema, granary.sql(text).schema)
 
+    def test_lazy_frames_and_arrays(self):
+        import granary.array as ga
+
+        lazy = granary.scan_csv(self.files[2]) if hasattr(granary, 'scan_csv') else granary.read_csv(path=self.files[2])
+        lazy = lazy.filter(granary.col('id') > 2).group_by('t').agg(n='size').sort('t')
+        self.assertEqual(lazy.collect(on=self.client).to_dict(), lazy.collect().to_dict())
+        made = ga.arange(1000) * 2 + 1
+        far = made.collect(on=self.client)
+        self.assertEqual(np.asarray(far).tolist(), list(range(1, 2001, 2)))
+
     def test_the_command(self):
         """`granary sql --on dask:ADDRESS` prints what it prints otherwise."""
         text = f"SELECT id, sum(v) AS s FROM '{self.files[2]}' GROUP BY id ORDER BY id"
