@@ -93,6 +93,28 @@ class Plans(ClusterTest):
         far = made.collect(on=self.client)
         self.assertEqual(np.asarray(far).tolist(), list(range(1, 2001, 2)))
 
+    def test_collections_of_dask(self):
+        """Partitions of a dask.dataframe are rows of the nodes that have them; results are partitions again."""
+        import dask.dataframe as dd
+
+        rows = pd.read_csv(self.files[2])
+        source = granary.dask.from_dask(self.client, dd.from_pandas(rows, npartitions=3))
+        text = 'SELECT t, count(*) AS n, max(v) AS m FROM rows GROUP BY t ORDER BY t'
+        self.assertEqual(granary.dask.sql(self.client, text, rows=source).to_dict(), granary.sql(text.replace('rows', f"'{self.files[2]}'")).to_dict())
+        self.assertEqual(source.lazy().filter(granary.col('id') == 3).select('v').collect(on=self.client).to_dict(), {'v': rows[rows.id == 3].v.tolist()})
+        stayed = granary.dask.sql(self.client, "SELECT id, v FROM rows WHERE t = 'a'", rows=source, stay=True)
+        back = granary.dask.to_dask(self.client, stayed).compute(scheduler=self.client).reset_index(drop=True)
+        pd.testing.assert_frame_equal(back, rows[rows.t == 'a'][['id', 'v']].reset_index(drop=True))
+        array = granary.dask.run(self.client, plan(stage('a', {'out': {'op': 'random', 'shape': [1000, 3]}}), kind='tensor'), stay=True)['result']
+        self.assertEqual(granary.dask.to_dask(self.client, array).sum().compute(scheduler=self.client).round(6),
+                         np.asarray(granary.dask.run(self.client, plan(stage('b', {'out': {'op': 'random', 'shape': [1000, 3]}}), kind='tensor'))['result'])
+                         .sum().round(6))
+
+    def test_a_table_of_this_instance_needs_a_node_here(self):
+        near = granary.from_dict({'a': [1, 2]})
+        with self.assertRaisesRegex(granary.Unsupported, 'no worker is a node of it'):
+            near.collect(on=self.client)
+
     def test_the_command(self):
         """`granary sql --on dask:ADDRESS` prints what it prints otherwise."""
         text = f"SELECT id, sum(v) AS s FROM '{self.files[2]}' GROUP BY id ORDER BY id"
@@ -216,7 +238,7 @@ class Plans(ClusterTest):
     def test_a_transfer_that_is_cut_goes_again(self):
         made, summed = self.moved(1, 'cut')
         self.assertEqual(int(_results.without(self.client, summed)), 499999 * 250000)
-        self.assertEqual(self.cluster.on('n1', _spoiled, 0), 2, 'sent twice')
+        self.assertGreaterEqual(self.cluster.on('n1', _spoiled, 0), 2, 'sent twice')
 
     def test_a_transfer_that_never_comes_is_an_error(self):
         made, summed = self.moved(100, 'never')
