@@ -254,6 +254,16 @@ try_rewrites(const struct gr_graph *graph)
 }
 
 static granary_err
+name_targets(struct gr_graph *graph)
+{
+    graph->target_names = calloc(graph->target_count + 1, sizeof *graph->target_names);
+    for (size_t t = 0; graph->target_names != NULL && t < graph->target_count; t++) {
+        graph->target_names[t] = graph->nodes[graph->targets[t]]->node->name;
+    }
+    return graph->target_names == NULL ? out_of_memory() : GRANARY_OK;
+}
+
+static granary_err
 check_targets(const struct gr_graph *graph)
 {
     for (size_t i = 0; i < graph->target_count; i++) {
@@ -286,6 +296,9 @@ build(struct work *work, Granary__Graph *message, struct gr_graph *graph)
     }
     if (err == GRANARY_OK) {
         err = fill_nodes(work, graph);
+    }
+    if (err == GRANARY_OK) {
+        err = name_targets(graph);
     }
     if (err == GRANARY_OK) {
         err = check_targets(graph);
@@ -327,6 +340,7 @@ gr_graph_destroy(struct gr_graph *graph)
     }
     graph_free_nodes(graph);
     free(graph->targets);
+    free(graph->target_names);
     if (graph->message != NULL) {
         granary__graph__free_unpacked(graph->message, NULL);
     }

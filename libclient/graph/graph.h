@@ -96,9 +96,10 @@ struct gr_graph {
     size_t awaited;         /* nodes for which there is room, whatever else is appended */
     struct gr_node **nodes; /* in topological order */
     size_t target_count;
-    size_t *targets;       /* positions in nodes */
-    struct gr_node *made;  /* all nodes ever made, owned, the last one first */
-    struct gr_trees trees; /* of the expressions among its parameters */
+    size_t *targets;           /* positions in nodes */
+    const char **target_names; /* as the user calls them, whatever they are written as; borrowed from the message */
+    struct gr_node *made;      /* all nodes ever made, owned, the last one first */
+    struct gr_trees trees;     /* of the expressions among its parameters */
 };
 struct gr_node {
     Granary__Node *node; /* its name, parameters and inputs' names; borrowed from the message or a node's `own` */

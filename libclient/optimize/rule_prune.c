@@ -85,8 +85,7 @@ assign_to_select(struct gr_steps *steps, struct gr_step *step, const struct gr_s
         }
     }
     rule_fired(steps, "prune-columns", "'%s' (assign) makes no column that is needed", step->origin->name);
-    step->op = GR_TILE_select;
-    return gr_step_set_attr(step, gr_attr_new_strings("columns", names, count));
+    return gr_step_become(step, GR_TILE_select, gr_attr_new_strings("columns", names, count));
 }
 
 static bool

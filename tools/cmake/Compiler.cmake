@@ -6,7 +6,6 @@ set(CMAKE_C_EXTENSIONS ON) # _GNU_SOURCE: memfd, futex, SCM_RIGHTS, pidfd
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
-set(CMAKE_BUILD_RPATH_USE_ORIGIN ON) # what is built knows no path of where it was built; a package of it has the same bytes
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
 endif()

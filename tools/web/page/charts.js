@@ -135,7 +135,7 @@ function histogram(values) {
   const low = Math.min(...values), high = Math.max(...values), even = (high - low) / Math.max(1, Math.min(40, Math.ceil(Math.log2(values.length) + 1) * 2));
   if (!(even > 0 && even < Infinity)) return [{label: G.short(low), x: low, y: values.length}];
   const base = 10 ** Math.floor(Math.log10(even)), width = base * [1, 2, 5, 10].find(times => base * times >= even * 0.999);
-  const first = Math.floor(low / width), counts = new Array(Math.max(1, Math.floor(high / width) - first + 1)).fill(0);
+  const first = Math.floor(low / width), counts = new Array(Math.max(1, Math.ceil(high / width - 1e-9) - first)).fill(0);
   for (const value of values) counts[Math.max(0, Math.min(counts.length - 1, Math.floor(value / width) - first))]++;
   return counts.map((count, i) => ({label: G.tick((first + i) * width, width), x: (first + i) * width, y: count}));
 }
