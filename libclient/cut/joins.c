@@ -33,7 +33,7 @@ joined(struct joining *j, struct flow *left, struct flow *right, enum spread spr
 
     flow_reads(j->cut, flow, left);
     flow_reads(j->cut, flow, right);
-    if (j->seen && j->join.any_order) { /* whatever the sides' sizes are in a partition */
+    if (j->seen && j->join.any_order && spread == SPREAD_PARTS) { /* whatever the sides' sizes are in a partition */
         flow_set(j->cut, flow, gr_attr_new_string("order", "left"));
     }
     flow->bytes = j->join.how == GR_JOIN_SEMI || j->join.how == GR_JOIN_ANTI ? j->bytes[0] * 0.5

@@ -25,7 +25,8 @@ def try_query(machines, partitions, sql):
         found = machines.run(plan).text('result', '--csv')
     except AssertionError as error:
         return str(error)[:1000], []
-    if found != expected:
+    free = 'order by' not in sql.lower()  # a join may then come in the order of its larger side
+    if found != expected and not (free and sorted(found.splitlines()) == sorted(expected.splitlines())):
         return f'found:\n{found[:600]}\nexpected:\n{expected[:600]}', plan['gathered']
     return '', plan['gathered']
 
