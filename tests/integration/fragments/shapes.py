@@ -21,7 +21,7 @@ chosen = sys.argv[5:]
 
 # What is gathered although it is cut, by the name of a case: none but these.
 GATHERED = {'cumsum': 'window', 'rolling': 'window', 'slice': 'slice', 'sample': 'sample', 'whole window': 'window', 'recursive': 'recurse',
-            'not in': 'join', 'beside': 'concat', 'described': 'describe', 'transposed': 'transpose', 'melt': 'melt', 'duplicated': 'duplicated'}
+            'not in': 'join', 'beside': 'concat', 'described': 'describe', 'matmul': 'matmul', 'matmul and sum': 'matmul', 'transposed': 'transpose', 'melt': 'melt', 'duplicated': 'duplicated'}
 
 # (name, statement): over a (k, s, x, d: nulls and repetitions), b (k, y: fewer keys, repeated) and c (k, z: small).
 STATEMENTS = [

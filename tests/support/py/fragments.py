@@ -89,7 +89,7 @@ class Run:
             dtype = DTYPES[re.search(r"'descr': '([^']*)'", header)[1]]
         chunk = shapes[0]
         if len(chunks) == 1:
-            return {'shape': chunk, 'chunk': chunk, 'dtype': dtype} if chunk else {'shape': [], 'dtype': dtype}
+            return {'shape': chunk, 'chunk': [max(n, 1) for n in chunk], 'dtype': dtype} if chunk else {'shape': [], 'dtype': dtype}
         rows = chunk[1:] == shapes[-1][1:]
         assert rows, 'the driver of tests knows blocks of rows alone'
         return {'shape': [sum(shape[0] for shape in shapes), *chunk[1:]], 'chunk': chunk, 'dtype': dtype}
