@@ -41,16 +41,21 @@ source_in_parts(struct cut *cut, const struct gr_node *node)
 static struct value
 place_tensor_source(struct cut *cut, const struct gr_node *node)
 {
+    bool is_stored = node->op == GR_TILE_array;
+    bool is_named = gr_attr_find(node->node->attrs, node->node->n_attrs, "name") != NULL;
     struct flow *flow;
 
     if (is_source(node) && cut->parts > 1 && bytes_of(&node->type) >= cut->smallest &&
-        node->type.shape[0] >= (int64_t)cut->parts) {
-        return value_of(cut, source_in_parts(cut, node), node);
+        node->type.shape[0] >= (int64_t)cut->parts && (!is_stored || is_named)) {
+        flow = source_in_parts(cut, node);
+        flow->reads = !is_stored;
+    } else {
+        flow = flow_of_node(cut, node, is_stored ? SPREAD_ONE : SPREAD_ANY);
+        flow->reads = strncmp(flow->op, "read_", 5) == 0;
+        flow->bytes = bytes_of(&node->type);
+        source_set_paths(cut, flow);
     }
-    flow = flow_of_node(cut, node, SPREAD_ANY);
-    flow->reads = strncmp(flow->op, "read_", 5) == 0;
-    flow->bytes = bytes_of(&node->type);
-    source_set_paths(cut, flow);
+    flow->at_home = is_stored;
     return value_of(cut, flow, node);
 }
 
