@@ -8,11 +8,15 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "cli/cluster/dask.h"
 #include "cli/cluster/drive.h"
 #include "cli/cluster/node.h"
 #include "graph_json/plan.h"
 
 struct on {
+    struct dask *dask; /* NULL: places have the fragments */
+    char *text;        /* Dask's plan */
+    size_t size;
     struct places places;
     struct gr_cutplan *plan;
     Granary__Graph *graph; /* which gathers the results, with a node for each target */
@@ -23,7 +27,9 @@ granary_err
 on_open(const struct places_options *options, struct on **ret_on)
 {
     struct on *on = calloc(1, sizeof *on);
-    granary_err err = on == NULL ? gr_no_memory("plan") : places_open(options, &on->places);
+    granary_err err = on == NULL                                                    ? gr_no_memory("plan")
+                      : strncmp(options->on, DASK_PREFIX, strlen(DASK_PREFIX)) == 0 ? dask_open(options, &on->dask)
+                                                                                    : places_open(options, &on->places);
 
     if (err != GRANARY_OK) {
         free(on);
@@ -42,7 +48,11 @@ on_close(struct on *on)
     if (on->plan_path[0] != '\0') {
         (void)unlink(on->plan_path);
     }
-    places_close(&on->places);
+    if (on->dask == NULL) {
+        places_close(&on->places);
+    }
+    dask_close(on->dask);
+    free(on->text);
     gr_cutplan_destroy(on->plan);
     granary__graph__free_unpacked(on->graph, NULL);
     free(on);
@@ -51,7 +61,7 @@ on_close(struct on *on)
 size_t
 on_places(const struct on *on)
 {
-    return on->places.count;
+    return on->dask != NULL ? dask_workers(on->dask) : on->places.count;
 }
 
 static granary_err
@@ -60,6 +70,11 @@ write_plan(struct on *on, const char *text, size_t size)
     granary_err err;
     int fd;
 
+    if (on->dask != NULL) {
+        on->text = strndup(text, size);
+        on->size = size;
+        return on->text == NULL ? gr_no_memory("plan") : GRANARY_OK;
+    }
     if (snprintf(on->plan_path, sizeof on->plan_path, "%s/plan-XXXXXX", on->places.directory) >=
         (int)sizeof on->plan_path) {
         on->plan_path[0] = '\0';
@@ -175,8 +190,12 @@ sweep(const struct on *on)
 granary_err
 on_run(struct on *on, granary_client *client, int timeout_ms)
 {
-    granary_err err = drive(&on->places, on->plan, on->plan_path, timeout_ms);
+    granary_err err;
 
+    if (on->dask != NULL) {
+        return dask_run(on->dask, on->text, on->size, timeout_ms, client, on->graph);
+    }
+    err = drive(&on->places, on->plan, on->plan_path, timeout_ms);
     for (size_t t = 0; t < on->plan->target_count && err == GRANARY_OK; t++) {
         err = gather(on, &on->plan->targets[t], client, on->graph->nodes[t]);
     }

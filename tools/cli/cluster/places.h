@@ -31,7 +31,7 @@ struct places {
 };
 
 struct places_options {
-    const char *on;        /* local:K, ssh:HOST,..., slurm */
+    const char *on;        /* local:K, ssh:HOST,..., slurm, dask:ADDRESS */
     const char *directory; /* NULL: none was named */
     const char *instance;  /* whose pilot job is meant; NULL: the default one's */
     const char *home;      /* the command's own instance */
@@ -41,7 +41,7 @@ struct places_options {
 };
 
 /* What --on takes, for its help. */
-#define PLACES_HELP "local:K (K instances of this machine), ssh:HOST,..., slurm"
+#define PLACES_HELP "local:K (K instances of this machine), ssh:HOST,..., slurm, dask:ADDRESS"
 
 /*
  * Get them ready. To be called before there are threads.
