@@ -44,12 +44,20 @@ struct gr_plan_target {
     size_t stage; /* it has one partition */
 };
 
+/* A way was chosen in the belief that a stage's results have at most so many bytes. */
+struct gr_plan_guess {
+    size_t stage;
+    double most_bytes;
+};
+
 struct gr_plan {
     const char *version; /* of the granary that cut the graph */
     struct gr_plan_stage *stages;
     size_t stage_count;
     struct gr_plan_target *targets;
     size_t target_count;
+    struct gr_plan_guess *guesses;
+    size_t guess_count;
     struct gr_region *region; /* all of it, but for the graphs */
 };
 

@@ -49,6 +49,13 @@ d="$work/it's"
 mkdir "$d"
 on one # a name that a shell would take apart
 
+# Results that stay do not end with the command.
+granary run "$work/plan.json" --on ssh:one --directory "$d" --keep stays >/dev/null 2>&1
+granary sql --csv "SELECT sum(s) AS s FROM 'stays/groups'" 2>/dev/null | grep -qx 18 || fail "rows that stay"
+granary read stays/numbers >/dev/null
+granary forget stays
+[ "$(granary ls --json)" = "[]" ] || fail "objects are left: $(granary ls)"
+
 # One that fails has its fragments run elsewhere, and is left alone after three times.
 on broken,two
 grep -q "on broken: ssh: connect to host broken: No route to host: it is tried again" "$work/err" || fail "said: $(cat "$work/err")"

@@ -63,6 +63,9 @@ struct drive {
     struct pollfd *polls;
     int64_t *took_ns; /* by those that are done, sorted */
     size_t took_count;
+    uint64_t *bytes; /* of each stage's results so far */
+    size_t wrong;    /* a stage with more than the plan was made for; NOBODY */
+    bool heeds;      /* the run ends with that */
     bool failed;
     granary_err err;
     char message[MESSAGE_MAX];
@@ -292,7 +295,7 @@ note_time(struct drive *drive, int64_t took_ns)
 
 /* Whether it is whole as seen from here. A directory of a network may show a file late: looking at all of it helps. */
 static granary_err
-check_done(const struct drive *drive, const struct work *work)
+check_done(const struct drive *drive, const struct work *work, uint64_t *ret_bytes)
 {
     struct chunks_of of = chunks_of(drive, work);
     struct chunks chunks = {.count = 0};
@@ -307,6 +310,9 @@ check_done(const struct drive *drive, const struct work *work)
             (void)closedir(stream);
         }
         err = chunks_read(&of, &chunks);
+    }
+    for (size_t k = 0; k < chunks.count; k++) {
+        *ret_bytes += chunks.files[k].bytes;
     }
     chunks_free(&chunks);
     return err == GRANARY_ENOENT
@@ -334,12 +340,13 @@ static void
 look_at_inputs(struct drive *drive, const struct work *work)
 {
     const struct gr_plan_stage *stage = &drive->plan->stages[work->stage];
+    uint64_t bytes = 0;
 
     for (size_t i = 0; i < stage->input_count; i++) {
         struct work *from = &drive->works[drive->first[stage->inputs[i].stage]];
 
         for (uint32_t p = 0; p < drive->plan->stages[stage->inputs[i].stage].partitions; p++) {
-            if (from[p].state == DONE && check_done(drive, &from[p]) != GRANARY_OK) {
+            if (from[p].state == DONE && check_done(drive, &from[p], &bytes) != GRANARY_OK) {
                 from[p].state = WAITING;
                 from[p].tries++;
                 drive->left[from[p].stage]++;
@@ -383,6 +390,20 @@ failed_work(struct drive *drive, size_t place, struct work *work, granary_err er
     }
 }
 
+/* Another way may be better when results are larger than the plan was made for. */
+static void
+compare_guesses(struct drive *drive, size_t stage)
+{
+    for (size_t g = 0; g < drive->plan->guess_count; g++) {
+        const struct gr_plan_guess *guess = &drive->plan->guesses[g];
+
+        if (drive->heeds && guess->stage == stage && drive->left[stage] == 0 &&
+            (double)drive->bytes[stage] > guess->most_bytes) {
+            drive->wrong = stage;
+        }
+    }
+}
+
 /* A process has ended. */
 static void
 end_slot(struct drive *drive, size_t place)
@@ -392,13 +413,14 @@ end_slot(struct drive *drive, size_t place)
     struct work *work = &drive->works[w];
     const struct gr_plan_stage *stage = &drive->plan->stages[work->stage];
     int status = 0;
+    uint64_t bytes = 0;
     granary_err err;
 
     (void)waitpid(slot->pid, &status, 0);
     gr_fd_close(&slot->pidfd);
     slot->work = NOBODY;
     work->copies--;
-    err = WIFEXITED(status) && WEXITSTATUS(status) == 0 ? check_done(drive, work) : err_of_status(status);
+    err = WIFEXITED(status) && WEXITSTATUS(status) == 0 ? check_done(drive, work, &bytes) : err_of_status(status);
     if (slot->dropped || work->state == DONE || drive->failed) {
         /* It does not matter any more. */
     } else if (err == GRANARY_OK) {
@@ -406,6 +428,8 @@ end_slot(struct drive *drive, size_t place)
         drive->left[work->stage]--;
         drive->done++;
         slot->failures = 0;
+        drive->bytes[work->stage] += bytes;
+        compare_guesses(drive, work->stage);
         note_time(drive, gr_now_ns() - slot->started_ns);
         drop_copies(drive, w);
     } else {
@@ -505,7 +529,7 @@ run(struct drive *drive, int timeout_ms)
 {
     int64_t deadline = gr_deadline_ns(timeout_ms > 0 ? timeout_ms : -1);
 
-    while (drive->done < drive->count && !drive->failed) {
+    while (drive->done < drive->count && !drive->failed && drive->wrong == NOBODY) {
         int64_t due = fill_places(drive);
 
         if (gr_now_ns() >= deadline) {
@@ -530,12 +554,13 @@ make_works(struct drive *drive)
     }
     drive->works = calloc(drive->count, sizeof *drive->works);
     drive->first = calloc(plan->stage_count, sizeof *drive->first);
+    drive->bytes = calloc(plan->stage_count, sizeof *drive->bytes);
     drive->left = calloc(plan->stage_count, sizeof *drive->left);
     drive->took_ns = calloc(drive->count, sizeof *drive->took_ns);
     drive->slots = calloc(drive->places->count + 1, sizeof *drive->slots);
     drive->polls = calloc(drive->places->count + 1, sizeof *drive->polls);
-    if (drive->works == NULL || drive->first == NULL || drive->left == NULL || drive->took_ns == NULL ||
-        drive->slots == NULL || drive->polls == NULL) {
+    if (drive->works == NULL || drive->first == NULL || drive->left == NULL || drive->bytes == NULL ||
+        drive->took_ns == NULL || drive->slots == NULL || drive->polls == NULL) {
         return gr_no_memory("plan");
     }
     for (size_t s = 0; s < plan->stage_count; s++) {
@@ -552,15 +577,21 @@ make_works(struct drive *drive)
 }
 
 granary_err
-drive(const struct places *places, const struct gr_plan *plan, const char *path, int timeout_ms)
+drive(const struct places *places, const struct gr_plan *plan, const char *path, int timeout_ms, size_t *ret_wrong,
+      uint64_t *ret_bytes)
 {
-    struct drive drive = {.places = places, .plan = plan, .path = path};
+    struct drive drive = {.places = places, .plan = plan, .path = path, .wrong = NOBODY, .heeds = ret_wrong != NULL};
     granary_err err = make_works(&drive);
 
     err = err == GRANARY_OK ? run(&drive, timeout_ms) : err;
+    if (err == GRANARY_OK && drive.wrong != NOBODY) {
+        *ret_wrong = drive.wrong;
+        *ret_bytes = drive.bytes[drive.wrong];
+    }
     free(drive.works);
     free(drive.first);
     free(drive.left);
+    free(drive.bytes);
     free(drive.took_ns);
     free(drive.slots);
     free(drive.polls);

@@ -15,8 +15,12 @@
  *
  * path        of the plan's text, which all places see
  * timeout_ms  0: none
+ * ret_wrong   the number of a stage whose results are larger than the plan was made for: the run has ended there, and what
+ *             is done stays. NULL: that does not end it. Untouched else
+ * ret_bytes   ... and how large they are
  * Errors      the fragment's own, with its stage, partition and place · ETIMEDOUT · EUNREACHABLE no place is left
  */
-granary_err drive(const struct places *places, const struct gr_plan *plan, const char *path, int timeout_ms);
+granary_err drive(const struct places *places, const struct gr_plan *plan, const char *path, int timeout_ms,
+                  size_t *ret_wrong, uint64_t *ret_bytes);
 
 #endif

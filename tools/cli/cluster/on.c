@@ -12,9 +12,13 @@
 #include "cli/cluster/node.h"
 #include "graph_json/plan.h"
 
+#define PLANS_MAX 16
+
 struct on {
     struct places places;
     struct gr_plan *plan;
+    struct gr_plan *before[PLANS_MAX]; /* whose results lie there, too */
+    size_t before_count;
     Granary__Graph *graph; /* which gathers the results, with a node for each target */
     char plan_path[PATH_MAX];
 };
@@ -33,18 +37,35 @@ on_open(const struct places_options *options, struct on **ret_on)
     return GRANARY_OK;
 }
 
+/* The plan that is to run becomes one of those before. */
+static void
+forget_plan(struct on *on)
+{
+    if (on->plan_path[0] != '\0') {
+        (void)unlink(on->plan_path);
+        on->plan_path[0] = '\0';
+    }
+    if (on->plan != NULL && on->before_count < PLANS_MAX) {
+        on->before[on->before_count++] = on->plan;
+    } else {
+        gr_plan_destroy(on->plan);
+    }
+    granary__graph__free_unpacked(on->graph, NULL);
+    on->plan = NULL;
+    on->graph = NULL;
+}
+
 void
 on_close(struct on *on)
 {
     if (on == NULL) {
         return;
     }
-    if (on->plan_path[0] != '\0') {
-        (void)unlink(on->plan_path);
+    forget_plan(on);
+    for (size_t i = 0; i < on->before_count; i++) {
+        gr_plan_destroy(on->before[i]);
     }
     places_close(&on->places);
-    gr_plan_destroy(on->plan);
-    granary__graph__free_unpacked(on->graph, NULL);
     free(on);
 }
 
@@ -104,8 +125,10 @@ granary_err
 on_plan(struct on *on, const char *text, size_t size, Granary__Graph **ret_graph)
 {
     Granary__Graph *graph;
-    granary_err err = gr_plan_from_json(text, size, &on->plan);
+    granary_err err;
 
+    forget_plan(on);
+    err = gr_plan_from_json(text, size, &on->plan);
     if (err != GRANARY_OK) {
         return err;
     }
@@ -157,31 +180,46 @@ gather(const struct on *on, const struct gr_plan_target *target, granary_client 
     return err == GRANARY_OK ? err : gr_fail_in(err, "target '%s'", target->name);
 }
 
-/* Those that were needed. A run that has failed leaves them for the next one. */
 static void
-sweep(const struct on *on)
+sweep_plan(const struct on *on, const struct gr_plan *plan)
 {
-    const char **digests = calloc(on->plan->stage_count, sizeof *digests);
+    const char **digests = calloc(plan->stage_count, sizeof *digests);
 
-    for (size_t s = 0; digests != NULL && s < on->plan->stage_count; s++) {
-        digests[s] = on->plan->stages[s].digest;
+    for (size_t s = 0; digests != NULL && s < plan->stage_count; s++) {
+        digests[s] = plan->stages[s].digest;
     }
     if (digests != NULL) {
-        chunks_sweep(on->places.directory, digests, on->plan->stage_count);
+        chunks_sweep(on->places.directory, digests, plan->stage_count);
     }
     free(digests);
 }
 
 granary_err
-on_run(struct on *on, granary_client *client, int timeout_ms)
+on_run(struct on *on, granary_client *client, int timeout_ms, bool copies, struct on_size *ret_size)
 {
-    granary_err err = drive(&on->places, on->plan, on->plan_path, timeout_ms);
+    bool heeds = ret_size != NULL && on->before_count + 1 < PLANS_MAX;
+    size_t wrong = on->plan->stage_count;
+    uint64_t bytes = 0;
+    granary_err err =
+        drive(&on->places, on->plan, on->plan_path, timeout_ms, heeds ? &wrong : NULL, heeds ? &bytes : NULL);
 
+    if (ret_size != NULL) {
+        ret_size->digest[0] = '\0';
+    }
+    if (err == GRANARY_OK && wrong < on->plan->stage_count) {
+        (void)snprintf(ret_size->digest, sizeof ret_size->digest, "%s", on->plan->stages[wrong].digest);
+        ret_size->bytes = (int64_t)bytes;
+        return err;
+    }
     for (size_t t = 0; t < on->plan->target_count && err == GRANARY_OK; t++) {
         err = gather(on, &on->plan->targets[t], client, on->graph->nodes[t]);
+        err = err == GRANARY_OK && copies ? node_copy(on->graph, t) : err;
     }
-    if (err == GRANARY_OK) {
-        sweep(on);
+    if (err == GRANARY_OK) { /* a run that has failed leaves them for the next one */
+        sweep_plan(on, on->plan);
+        for (size_t i = 0; i < on->before_count; i++) {
+            sweep_plan(on, on->before[i]);
+        }
     }
     return err;
 }

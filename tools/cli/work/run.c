@@ -173,6 +173,9 @@ choose_instance(struct run *run)
     if (err != GRANARY_OK) {
         return err;
     }
+    if (run->acts && run->on_where != NULL) {
+        return gr_fail(GRANARY_EINVAL, "--on is for SELECT: the statement changes tables of this instance");
+    }
     if (run->acts && instance.shared[0] == '\0') {
         return gr_fail(GRANARY_EUNREACHABLE,
                        "instance %s is not up, and a private one keeps no tables: `granary up` starts one",
@@ -401,6 +404,61 @@ discards(const struct run *run)
     return run->private_pid > 0 || (run->keep == NULL && (run->discard || run->explain || !run->source->keeps));
 }
 
+/* A plan for other machines, and the graph that gathers its results. */
+static granary_err
+cut_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, char **ret_plan)
+{
+    granary_cut_options options = {.partitions = run->fragments > 0 ? run->fragments : (int64_t)on_places(run->on),
+                                   .smallest_bytes = run->fragment_bytes,
+                                   .sizes = run->sizes,
+                                   .size_count = run->size_count};
+    struct parsed parsed = {.message = NULL};
+    granary_err err = parse_graph(text, size, &run->spooled, &parsed);
+
+    err = err == GRANARY_OK ? gr_cut(client, parsed.message, &options, ret_plan) : err;
+    parsed_free(&parsed);
+    return err;
+}
+
+static granary_err
+plan_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph **ret_graph)
+{
+    const bool is_plan = gr_plan_is_meant(text, size);
+    char *cut = NULL;
+    granary_err err = is_plan ? GRANARY_OK : cut_elsewhere(run, client, text, size, &cut);
+
+    if (err == GRANARY_OK) {
+        err = on_plan(run->on, is_plan ? text : cut, is_plan ? size : strlen(cut), ret_graph);
+    }
+    free(cut);
+    return err == GRANARY_OK || run->source->label != NULL ? err : gr_fail_in(err, "%s", run->label);
+}
+
+/* Run the plan. When results are larger than it was made for, the graph is cut again. */
+static granary_err
+do_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph **graph)
+{
+    const bool is_plan = gr_plan_is_meant(text, size);
+    struct on_size found;
+    granary_err err;
+
+    for (;;) {
+        const bool heeds = !is_plan && run->size_count < RUN_SIZES_MAX;
+        char *digest = heeds ? run->digests[run->size_count] : NULL;
+
+        err = on_run(run->on, client, run->timeout_ms, !discards(run), heeds ? &found : NULL);
+        if (err != GRANARY_OK || !heeds || found.digest[0] == '\0') {
+            return err;
+        }
+        memcpy(digest, found.digest, sizeof found.digest);
+        run->sizes[run->size_count++] = (granary_cut_size){.digest = digest, .bytes = found.bytes};
+        err = plan_elsewhere(run, client, text, size, graph);
+        if (err != GRANARY_OK) {
+            return err;
+        }
+    }
+}
+
 static int
 run_graph(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph *graph)
 {
@@ -421,7 +479,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     if (err != GRANARY_OK) { /* before anything runs */
         return cli_fail(err, "%s", run->cli->name);
     }
-    if (run->on_where != NULL && (err = on_run(run->on, client, run->timeout_ms)) != GRANARY_OK) {
+    if (run->on_where != NULL && (err = do_elsewhere(run, client, text, size, &graph)) != GRANARY_OK) {
         return fail(run, client, err);
     }
     granary_id_format(granary_id_random(), fresh);
@@ -479,34 +537,6 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
         }
     }
     return status;
-}
-
-/* A plan for other machines, and the graph that gathers its results. */
-static granary_err
-cut_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, char **ret_plan)
-{
-    granary_cut_options options = {.partitions = run->fragments > 0 ? run->fragments : (int64_t)on_places(run->on),
-                                   .smallest_bytes = run->fragment_bytes};
-    struct parsed parsed = {.message = NULL};
-    granary_err err = parse_graph(text, size, &run->spooled, &parsed);
-
-    err = err == GRANARY_OK ? gr_cut(client, parsed.message, &options, ret_plan) : err;
-    parsed_free(&parsed);
-    return err;
-}
-
-static granary_err
-plan_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph **ret_graph)
-{
-    const bool is_plan = gr_plan_is_meant(text, size);
-    char *cut = NULL;
-    granary_err err = is_plan ? GRANARY_OK : cut_elsewhere(run, client, text, size, &cut);
-
-    if (err == GRANARY_OK) {
-        err = on_plan(run->on, is_plan ? text : cut, is_plan ? size : strlen(cut), ret_graph);
-    }
-    free(cut);
-    return err == GRANARY_OK || run->source->label != NULL ? err : gr_fail_in(err, "%s", run->label);
 }
 
 /* The graph, checked, and whether outputs fit to it. */
@@ -630,6 +660,9 @@ prepare_run(struct cli *cli, struct run *run, char **ret_text, size_t *ret_size,
         return gr_fail(GRANARY_EINVAL, "--replace: nothing is named that it could replace: write --keep NAME, too");
     }
     run->acts = source->acts != NULL && source->acts(run->graph);
+    if (run->acts && run->on_where != NULL) {
+        return gr_fail(GRANARY_EINVAL, "--on is for SELECT: the statement changes tables of this instance");
+    }
     if (run->acts && (run->keep != NULL || run->explain || run->show_graph || run->fragments > 0 ||
                       run->single_file != NULL || run->output_count > 0)) {
         return gr_fail(GRANARY_EINVAL,

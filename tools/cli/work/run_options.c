@@ -165,12 +165,12 @@ run_check(struct cli *cli)
             i--;
         }
     }
-    if (run->fragments > 0 &&
+    if (run->fragments > 0 && run->on_where == NULL &&
         (run->keep != NULL || run->show_graph || run->analyze || run->output_count > 0 || run->single_file != NULL)) {
         return gr_fail(GRANARY_EINVAL, "--fragments shows a plan and runs nothing: leave out what is for results");
     }
-    if (run->fragments == 0 && run->fragment_bytes > 0) {
-        return gr_fail(GRANARY_EINVAL, "--fragment-bytes: for what? Write --fragments N, too");
+    if (run->fragments == 0 && run->fragment_bytes > 0 && run->on_where == NULL) {
+        return gr_fail(GRANARY_EINVAL, "--fragment-bytes: for what? Write --fragments N or --on WHERE, too");
     }
     return run->single_file != NULL && run->output_count > 0
                ? gr_fail(GRANARY_EINVAL, "--arrow, --npy and -o: each writes the result to one file: name one of them")
