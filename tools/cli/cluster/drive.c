@@ -53,7 +53,7 @@ struct slot {    /* one a place */
 
 struct drive {
     const struct places *places;
-    const struct gr_plan *plan;
+    const struct gr_cutplan *plan;
     const char *path;
     struct work *works; /* of all stages, in their order */
     size_t *first;      /* of each stage */
@@ -92,10 +92,10 @@ chunks_of(const struct drive *drive, const struct work *work)
 static bool
 is_ready(const struct drive *drive, const struct work *work)
 {
-    const struct gr_plan_stage *stage = &drive->plan->stages[work->stage];
+    const struct gr_cutplan_stage *stage = &drive->plan->stages[work->stage];
 
     for (size_t i = 0; i < stage->input_count; i++) {
-        const struct gr_plan_input *input = &stage->inputs[i];
+        const struct gr_cutplan_input *input = &stage->inputs[i];
         const struct work *from = &drive->works[drive->first[input->stage]];
 
         if (input->take == GR_PLAN_SAME ? from[work->partition].state != DONE : drive->left[input->stage] > 0) {
@@ -339,7 +339,7 @@ drop_copies(struct drive *drive, size_t w)
 static void
 look_at_inputs(struct drive *drive, const struct work *work)
 {
-    const struct gr_plan_stage *stage = &drive->plan->stages[work->stage];
+    const struct gr_cutplan_stage *stage = &drive->plan->stages[work->stage];
     uint64_t bytes = 0;
 
     for (size_t i = 0; i < stage->input_count; i++) {
@@ -395,7 +395,7 @@ static void
 compare_guesses(struct drive *drive, size_t stage)
 {
     for (size_t g = 0; g < drive->plan->guess_count; g++) {
-        const struct gr_plan_guess *guess = &drive->plan->guesses[g];
+        const struct gr_cutplan_guess *guess = &drive->plan->guesses[g];
 
         if (drive->heeds && guess->stage == stage && drive->left[stage] == 0 &&
             (double)drive->bytes[stage] > guess->most_bytes) {
@@ -411,7 +411,7 @@ end_slot(struct drive *drive, size_t place)
     struct slot *slot = &drive->slots[place];
     size_t w = slot->work;
     struct work *work = &drive->works[w];
-    const struct gr_plan_stage *stage = &drive->plan->stages[work->stage];
+    const struct gr_cutplan_stage *stage = &drive->plan->stages[work->stage];
     int status = 0;
     uint64_t bytes = 0;
     granary_err err;
@@ -546,7 +546,7 @@ run(struct drive *drive, int timeout_ms)
 static granary_err
 make_works(struct drive *drive)
 {
-    const struct gr_plan *plan = drive->plan;
+    const struct gr_cutplan *plan = drive->plan;
     size_t w = 0;
 
     for (size_t s = 0; s < plan->stage_count; s++) {
@@ -577,7 +577,7 @@ make_works(struct drive *drive)
 }
 
 granary_err
-drive(const struct places *places, const struct gr_plan *plan, const char *path, int timeout_ms, size_t *ret_wrong,
+drive(const struct places *places, const struct gr_cutplan *plan, const char *path, int timeout_ms, size_t *ret_wrong,
       uint64_t *ret_bytes)
 {
     struct drive drive = {.places = places, .plan = plan, .path = path, .wrong = NOBODY, .heeds = ret_wrong != NULL};

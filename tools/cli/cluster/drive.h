@@ -20,7 +20,7 @@
  * ret_bytes   ... and how large they are
  * Errors      the fragment's own, with its stage, partition and place · ETIMEDOUT · EUNREACHABLE no place is left
  */
-granary_err drive(const struct places *places, const struct gr_plan *plan, const char *path, int timeout_ms,
+granary_err drive(const struct places *places, const struct gr_cutplan *plan, const char *path, int timeout_ms,
                   size_t *ret_wrong, uint64_t *ret_bytes);
 
 #endif

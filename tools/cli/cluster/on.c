@@ -16,8 +16,8 @@
 
 struct on {
     struct places places;
-    struct gr_plan *plan;
-    struct gr_plan *before[PLANS_MAX]; /* whose results lie there, too */
+    struct gr_cutplan *plan;
+    struct gr_cutplan *before[PLANS_MAX]; /* whose results lie there, too */
     size_t before_count;
     Granary__Graph *graph; /* which gathers the results, with a node for each target */
     char plan_path[PATH_MAX];
@@ -48,7 +48,7 @@ forget_plan(struct on *on)
     if (on->plan != NULL && on->before_count < PLANS_MAX) {
         on->before[on->before_count++] = on->plan;
     } else {
-        gr_plan_destroy(on->plan);
+        gr_cutplan_destroy(on->plan);
     }
     granary__graph__free_unpacked(on->graph, NULL);
     on->plan = NULL;
@@ -63,7 +63,7 @@ on_close(struct on *on)
     }
     forget_plan(on);
     for (size_t i = 0; i < on->before_count; i++) {
-        gr_plan_destroy(on->before[i]);
+        gr_cutplan_destroy(on->before[i]);
     }
     places_close(&on->places);
     free(on);
@@ -128,7 +128,7 @@ on_plan(struct on *on, const char *text, size_t size, Granary__Graph **ret_graph
     granary_err err;
 
     forget_plan(on);
-    err = gr_plan_from_json(text, size, &on->plan);
+    err = gr_cutplan_from_json(text, size, &on->plan);
     if (err != GRANARY_OK) {
         return err;
     }
@@ -166,7 +166,7 @@ take_chunks(const struct chunks_of *of, const struct chunks *chunks, granary_cli
 }
 
 static granary_err
-gather(const struct on *on, const struct gr_plan_target *target, granary_client *client, Granary__Node *node)
+gather(const struct on *on, const struct gr_cutplan_target *target, granary_client *client, Granary__Node *node)
 {
     const struct chunks_of of = {on->places.directory, on->plan->stages[target->stage].digest, 0};
     struct chunks chunks = {.count = 0};
@@ -181,7 +181,7 @@ gather(const struct on *on, const struct gr_plan_target *target, granary_client 
 }
 
 static void
-sweep_plan(const struct on *on, const struct gr_plan *plan)
+sweep_plan(const struct on *on, const struct gr_cutplan *plan)
 {
     const char **digests = calloc(plan->stage_count, sizeof *digests);
 

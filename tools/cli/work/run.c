@@ -129,10 +129,11 @@ run_begin_private(struct cli *cli)
     struct run *run = cli->self;
     struct gr_instance instance;
     const char *named = cli->instance != NULL ? cli->instance : getenv("GRANARY_INSTANCE");
+    bool up = false;
     granary_err err = gr_instance_resolve(cli->instance, &instance);
 
-    if (err != GRANARY_OK || supervisor_running(&instance) != 0 ||
-        (named != NULL && named[0] != '\0' && instance.shared[0] == '\0')) {
+    err = err == GRANARY_OK ? supervisor_summon(&instance, &up) : err;
+    if (err != GRANARY_OK || up || (named != NULL && named[0] != '\0' && instance.shared[0] == '\0')) {
         return err; /* whatever is wrong with it, the first statement tells */
     }
     err = gr_instance_check_own(instance.runtime);
@@ -157,12 +158,14 @@ choose_instance(struct run *run)
 {
     struct gr_instance instance;
     const char *named = run->cli->instance != NULL ? run->cli->instance : getenv("GRANARY_INSTANCE");
+    bool up = false;
     granary_err err = gr_instance_resolve(run->cli->instance, &instance);
 
+    err = err == GRANARY_OK ? supervisor_summon(&instance, &up) : err;
     if (err != GRANARY_OK) {
         return err;
     }
-    if (supervisor_running(&instance) != 0) {
+    if (up) {
         if (run->private.memory != NULL || run->private.executors != 0) {
             cli_note("%s: instance %s is up: --memory and --executors have no effect on it", run->cli->name,
                      instance.name);
@@ -423,7 +426,7 @@ cut_elsewhere(struct run *run, granary_client *client, const char *text, size_t 
 static granary_err
 plan_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph **ret_graph)
 {
-    const bool is_plan = gr_plan_is_meant(text, size);
+    const bool is_plan = gr_cutplan_is_meant(text, size);
     char *cut = NULL;
     granary_err err = is_plan ? GRANARY_OK : cut_elsewhere(run, client, text, size, &cut);
 
@@ -438,7 +441,7 @@ plan_elsewhere(struct run *run, granary_client *client, const char *text, size_t
 static granary_err
 do_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph **graph)
 {
-    const bool is_plan = gr_plan_is_meant(text, size);
+    const bool is_plan = gr_cutplan_is_meant(text, size);
     struct on_size found;
     granary_err err;
 
