@@ -197,6 +197,7 @@ flow_digest(struct cut *cut, struct flow *flow)
     }
     say_attrs(flow, &out);
     source_say(cut, flow, &out);
+    table_say(cut, flow, &out);
     for (size_t i = 0; i < flow->input_count && cut->err == GRANARY_OK; i++) {
         gr_buf_addf(&out, "%s %s\n", flow_digest(cut, flow->inputs[i]), flow->receives ? takes[flow->take] : "here");
     }

@@ -144,14 +144,17 @@ double size_of(struct cut *cut, struct flow *flow);
 /* Whether its size was found: it is there. */
 bool size_is_known(struct cut *cut, struct flow *flow);
 
-/* ---- sources (sources.c) ---- */
+/* ---- sources (sources.c, tables.c) ---- */
 
+struct gr_buf;
+
+struct value place_table(struct cut *cut, const struct gr_node *node);
+void table_say(struct cut *cut, const struct flow *flow, struct gr_buf *out);
 struct value place_source(struct cut *cut, const struct gr_node *node);
 /* The attributes of a source that is read in parts; its paths, which become absolute. */
 void source_set_parts(struct cut *cut, struct flow *flow);
 void source_set_paths(struct cut *cut, struct flow *flow);
 /* What tells a source's content from others: paths, sizes, times of change. */
-struct gr_buf;
 void source_say(struct cut *cut, const struct flow *flow, struct gr_buf *out);
 
 /* ---- values (value.c) ---- */
@@ -201,6 +204,7 @@ struct value place_rows(struct cut *cut, const struct gr_node *node);
 struct value place_sort(struct cut *cut, const struct gr_node *node);
 struct value place_head(struct cut *cut, const struct gr_node *node, struct value value, int64_t rows);
 struct value place_groupby(struct cut *cut, const struct gr_node *node);
+struct value place_value_counts(struct cut *cut, const struct gr_node *node);
 struct value place_distinct(struct cut *cut, const struct gr_node *node);
 struct value place_window(struct cut *cut, const struct gr_node *node);
 struct value place_join(struct cut *cut, const struct gr_node *node);

@@ -124,15 +124,17 @@ reduces_rows(const struct gr_node *node)
     return axes == NULL || axes->n_ints == 0;
 }
 
-/* What is reduced, in both phases. */
+/* What is reduced, in both phases; the shape of the whole. */
 static void
-set_reduced(struct cut *cut, const struct gr_node *node, struct flow *flow)
+set_reduced(struct cut *cut, const struct gr_node *node, struct flow *flow, bool whole)
 {
     const Granary__Attr *axes = gr_attr_find(node->node->attrs, node->node->n_attrs, "axes");
     const struct gr_node_type *type = &node->inputs[0]->type;
 
     flow_set(cut, flow, gr_attr_new_string("function", gr_op_info((enum gr_tile_op)node->op)->name));
-    flow_set(cut, flow, gr_attr_new_ints("shape", type->shape, (size_t)type->dims));
+    if (whole) {
+        flow_set(cut, flow, gr_attr_new_ints("shape", type->shape, (size_t)type->dims));
+    }
     if (axes != NULL && axes->n_ints > 0) {
         flow_set(cut, flow, gr_attr_copy(axes));
     }
@@ -145,16 +147,18 @@ in_two_phases(struct cut *cut, const struct gr_node *node, struct flow *rows)
     struct flow *partial = flow_over(cut, cut_text(cut, "%s: each", name), "reduce_partial", rows);
     struct flow *combine = flow_add(cut, name, "reduce_combine", SPREAD_ONE, GR_YIELDS_TENSOR);
     static const char *const passed[] = {"keepdims", "ddof"};
+    bool by_place =
+        gr_reduction_how(gr_op_reduction((enum gr_tile_op)node->op)) == GR_REDUCE_BY_ARG; /* it tells where */
 
-    set_reduced(cut, node, partial);
-    if (gr_reduction_how(gr_op_reduction((enum gr_tile_op)node->op)) == GR_REDUCE_BY_ARG) { /* positions are told */
+    set_reduced(cut, node, partial, by_place);
+    if (by_place) {
         source_set_parts(cut, partial);
     }
     partial->yields = GR_YIELDS_OBJECTS;
     partial->chunks = 1;
     partial->bytes = bytes_of(&node->type);
     partial->about = cut_text(cut, "rows reduced, for '%s'", name);
-    set_reduced(cut, node, combine);
+    set_reduced(cut, node, combine, true);
     flow_set(cut, combine, gr_attr_new_string("dtype", granary_dtype_name(node->inputs[0]->type.dtype)));
     for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++) {
         const Granary__Attr *attr = gr_attr_find(node->node->attrs, node->node->n_attrs, passed[i]);

@@ -128,7 +128,7 @@ class Run:
         return chunks
 
     def bytes(self, stage):
-        return sum(json.loads(self.machines.command(number, 'stat', '--json', name))['size']
+        return sum(json.loads(self.machines.command(number, 'stat', '--json', name))['data_bytes']
                    for chunks in self.chunks[stage] for number, name in chunks)
 
     def text(self, target, *options):
