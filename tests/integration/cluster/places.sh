@@ -18,6 +18,23 @@ granary run -e 1 --memory 64M --csv --discard "$work/graph.json" -o "numbers=$wo
 same "$work/numbers.npy" "$work/want.npy"
 nothing_left
 
+# SQL that is cut here.
+export GRANARY_INSTANCE="$work/i"
+granary up -e 1 --memory 128M >/dev/null
+statement="SELECT \"Origin State\" AS state, count(*) AS n, max(\"Speed IAS in knots\") AS fastest FROM '$PWD/$birds' GROUP BY 1 ORDER BY 2 DESC, 1"
+granary sql "$statement" >"$work/one"
+granary sql -e 1 --memory 64M --on local:2 --fragments 3 --fragment-bytes 1 "$statement" >"$work/several"
+same "$work/one" "$work/several"
+granary sql -e 1 --memory 64M --on local:1 --fragment-bytes 1 --keep kept "$statement" 2>/dev/null | same /dev/stdin "$work/one"
+granary sql "SELECT * FROM kept ORDER BY 2 DESC, 1" | same /dev/stdin "$work/one"
+granary sql -e 1 --memory 64M --on local:2 --fragment-bytes 1 \
+    "SELECT state FROM kept JOIN '$PWD/$birds' ON state = \"Origin State\" ORDER BY 1" >"$work/several" # at home: `kept` is no file
+granary sql "SELECT state FROM kept JOIN '$PWD/$birds' ON state = \"Origin State\" ORDER BY 1" | same /dev/stdin "$work/several"
+expect 2 "is for SELECT" granary sql --on local:1 "CREATE TABLE x (a int)"
+granary down >/dev/null
+unset GRANARY_INSTANCE
+nothing_left
+
 # Hosts: a command in the place of ssh runs what it is told to on this machine, unless it has a fault to play.
 mkdir "$work/bin"
 cat >"$work/bin/ssh" <<'EOF'

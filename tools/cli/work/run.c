@@ -166,7 +166,7 @@ choose_instance(struct run *run)
         return err;
     }
     if (up) {
-        if (run->private.memory != NULL || run->private.executors != 0) {
+        if ((run->private.memory != NULL || run->private.executors != 0) && run->on_where == NULL) {
             cli_note("%s: instance %s is up: --memory and --executors have no effect on it", run->cli->name,
                      instance.name);
         }
