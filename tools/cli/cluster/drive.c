@@ -5,29 +5,24 @@
 #include "cli/cluster/drive.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/text/buf.h"
+#include "cli/cluster/child.h"
 #include "cli/command/cli.h"
 
 #define TRIES         3 /* of a fragment, and of a place in a row */
 #define SLOW_TIMES    3 /* as long as the median of those done: it is started elsewhere, too */
 #define SLOW_LEAST_MS 2000
 #define END_MS        5000 /* a process has to end after SIGTERM */
-#define MESSAGE_MAX   4096
 #define NOBODY        SIZE_MAX
 
 enum state { WAITING, RUNNING, DONE };
@@ -68,7 +63,7 @@ struct drive {
     bool heeds;      /* the run ends with that */
     bool failed;
     granary_err err;
-    char message[MESSAGE_MAX];
+    char message[CHILD_MESSAGE_MAX];
 };
 
 static void
@@ -184,56 +179,18 @@ slow_work(const struct drive *drive, size_t place, int64_t *ret_due)
 
 /* ---- processes ---- */
 
-/* Only what is safe between fork() and exec. */
-static void
-become(const char *const *argv, int output, pid_t parent)
-{
-    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    sigset_t none;
-
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)signal(SIGINT, SIG_DFL);
-    (void)signal(SIGTERM, SIG_DFL);
-    (void)signal(SIGPIPE, SIG_DFL);
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent || dup2(output, STDERR_FILENO) < 0) {
-        _exit(1);
-    }
-    (void)dup2(null_fd, STDIN_FILENO);
-    (void)dup2(output, STDOUT_FILENO);
-    (void)execvp(argv[0], (char *const *)(uintptr_t)argv);
-    (void)dprintf(STDERR_FILENO, "granary: %s: %s\n", argv[0], strerror(errno));
-    _exit(127);
-}
-
 static granary_err
 start(struct drive *drive, size_t place, size_t w)
 {
     struct work *work = &drive->works[w];
     struct slot *slot = &drive->slots[place];
     struct places_command command;
-    pid_t parent = getpid();
+    granary_err err;
 
     places_fragment(drive->places, place, drive->path, drive->plan->stages[work->stage].name, work->partition,
                     &command);
-    slot->output = memfd_create("granary fragment", MFD_CLOEXEC);
-    if (slot->output < 0) {
-        return gr_fail_errno("memfd_create");
-    }
-    slot->pid = fork();
-    if (slot->pid == 0) {
-        become(command.argv, slot->output, parent);
-    }
-    slot->pidfd = slot->pid < 0 ? -1 : gr_pidfd_open(slot->pid);
-    if (slot->pidfd < 0) {
-        granary_err err = gr_fail_errno("cannot start %s", command.argv[0]);
-
-        if (slot->pid > 0) {
-            (void)kill(slot->pid, SIGKILL);
-            (void)waitpid(slot->pid, NULL, 0);
-        }
-        gr_fd_close(&slot->output);
+    err = child_start(command.argv, &slot->pid, &slot->pidfd, &slot->output);
+    if (err != GRANARY_OK) {
         return err;
     }
     slot->work = w;
@@ -242,31 +199,6 @@ start(struct drive *drive, size_t place, size_t w)
     work->state = RUNNING;
     work->copies++;
     return GRANARY_OK;
-}
-
-/* The last line that a process of ours has said, or the last one at all. */
-static void
-read_message(int output, char ret_message[MESSAGE_MAX])
-{
-    static const char mark[] = "granary: ";
-    static const char command[] = "cluster fragment: ";
-    off_t size = lseek(output, 0, SEEK_END);
-    off_t from = size > MESSAGE_MAX - 1 ? size - (MESSAGE_MAX - 1) : 0;
-    ssize_t n = pread(output, ret_message, MESSAGE_MAX - 1, from);
-    char *line, *at;
-
-    ret_message[n < 0 ? 0 : n] = '\0';
-    for (n = (ssize_t)strlen(ret_message); n > 0 && ret_message[n - 1] == '\n'; n--) {
-        ret_message[n - 1] = '\0';
-    }
-    for (line = ret_message, at = ret_message; (at = strstr(at, mark)) != NULL; at++) {
-        line = at == ret_message || at[-1] == '\n' ? at + strlen(mark) : line;
-    }
-    if (line == ret_message && (at = strrchr(ret_message, '\n')) != NULL) {
-        line = at + 1;
-    }
-    line += strncmp(line, command, strlen(command)) == 0 ? strlen(command) : 0;
-    memmove(ret_message, line, strlen(line) + 1);
 }
 
 static granary_err
@@ -367,7 +299,7 @@ failed_work(struct drive *drive, size_t place, struct work *work, granary_err er
     work->tries++;
     slot->failures++;
     if (err == GRANARY_ECORRUPT) {
-        char message[MESSAGE_MAX];
+        char message[CHILD_MESSAGE_MAX];
 
         (void)snprintf(message, sizeof message, "%s", granary_error_message());
         look_at_inputs(drive, work);
@@ -433,12 +365,12 @@ end_slot(struct drive *drive, size_t place)
         note_time(drive, gr_now_ns() - slot->started_ns);
         drop_copies(drive, w);
     } else {
-        char message[MESSAGE_MAX];
+        char message[CHILD_MESSAGE_MAX];
 
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
             (void)snprintf(message, sizeof message, "%s", granary_error_message());
         } else {
-            read_message(slot->output, message);
+            child_message(slot->output, message);
         }
         if (WIFSIGNALED(status)) {
             (void)snprintf(message, sizeof message, "its process was killed by signal %d", WTERMSIG(status));

@@ -128,12 +128,17 @@ node_copy(Granary__Graph *graph, size_t node)
     const bool is_tensor = strcmp(reader->op, "array") == 0;
     const char *dtype = gr_attr_string(reader->attrs, reader->n_attrs, "dtype", "");
     Granary__Node **nodes = realloc(graph->nodes, (graph->n_nodes + 1) * sizeof *nodes);
-    Granary__Node *copier = malloc(sizeof *copier);
-    char *name = malloc(strlen(reader->name) + sizeof ending);
+    Granary__Node *copier;
+    char *name;
     granary_err err;
 
-    graph->nodes = nodes == NULL ? graph->nodes : nodes;
-    if (nodes == NULL || copier == NULL || name == NULL) {
+    if (nodes == NULL) {
+        return gr_no_memory("graph");
+    }
+    graph->nodes = nodes;
+    copier = malloc(sizeof *copier);
+    name = malloc(strlen(reader->name) + sizeof ending);
+    if (copier == NULL || name == NULL) {
         free(copier);
         free(name);
         return gr_no_memory("graph");

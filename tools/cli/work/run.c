@@ -487,7 +487,7 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     }
     granary_id_format(granary_id_random(), fresh);
     discard_submitting(&run->remains, options.key, options.key == fresh);
-    err = run->spooled || names_objects(graph)
+    err = run->spooled || run->on != NULL || names_objects(graph)
               ? gr_submit(client, graph, &options, discards(run), key)
               : gr_submit_text(client, text, size, &options, sizeof options, discards(run), key);
     if (err == GRANARY_EEXIST) {
