@@ -8,6 +8,7 @@
 #define CUT_FLOW_H
 
 #include "base/region.h"
+#include "base/text/names.h"
 #include "cut/cut.h"
 #include "graph/graph.h"
 
@@ -90,6 +91,9 @@ struct cut {
     granary_err err;
     struct flow **flows;
     size_t flow_count, flow_room;
+    const char **names; /* of the flows */
+    size_t name_room;
+    struct gr_names by_name;
     struct value *values; /* by position in the graph */
     bool *seen;           /* whether the order of a node's rows shows in a result */
     bool *pinned;         /* by position: of a recursion's body */
@@ -166,6 +170,8 @@ void value_add_key(struct cut *cut, struct value *value, struct order_key key);
 /* Keys that are columns of the node get copies, unless stays() says that the column stays. tag: tells them from others. */
 struct value value_guard(struct cut *cut, const struct gr_node *node, struct value value, const char *tag,
                          bool (*stays)(const void *context, const char *column), const void *context);
+/* Columns that are none of the node's get other names, where the other value has them, too. */
+struct value value_apart(struct cut *cut, const struct gr_node *node, struct value value, const struct value *other);
 /* The parameters of a sort by its keys. */
 void value_set_order(struct cut *cut, const struct value *value, struct flow *flow);
 /* A column's name in an expression; a text that attributes copy. */

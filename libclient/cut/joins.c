@@ -33,7 +33,7 @@ joined(struct joining *j, struct flow *left, struct flow *right, enum spread spr
 
     flow_reads(j->cut, flow, left);
     flow_reads(j->cut, flow, right);
-    if (j->seen && j->join.any_order) { /* whatever the sides' sizes are in a partition */
+    if (j->seen && j->join.any_order && spread == SPREAD_PARTS) { /* whatever the sides' sizes are in a partition */
         flow_set(j->cut, flow, gr_attr_new_string("order", "left"));
     }
     flow->bytes = j->join.how == GR_JOIN_SEMI || j->join.how == GR_JOIN_ANTI ? j->bytes[0] * 0.5
@@ -46,7 +46,9 @@ joined(struct joining *j, struct flow *left, struct flow *right, enum spread spr
 static struct value
 guarded(struct joining *j, int side)
 {
-    return value_guard(j->cut, j->node, j->sides[side], side == 0 ? "left" : "right", NULL, NULL);
+    struct value value = value_guard(j->cut, j->node, j->sides[side], side == 0 ? "left" : "right", NULL, NULL);
+
+    return side == 0 ? value : value_apart(j->cut, j->node, value, &j->sides[0]);
 }
 
 static void
@@ -106,6 +108,18 @@ join_right_brought(struct joining *j)
     return value;
 }
 
+/* A column by which rows can be dealt; as many as there are: none. */
+static size_t
+dealable(const struct gr_schema *schema)
+{
+    size_t c = 0;
+
+    while (c < schema->count && !cut_can_deal(schema, schema->fields[c].name)) {
+        c++;
+    }
+    return c;
+}
+
 /* All rows of the left side, numbered where the order shows. */
 static struct value
 join_left_brought(struct joining *j)
@@ -120,7 +134,7 @@ join_left_brought(struct joining *j)
     if (numbers) {
         struct flow *numbered = flow_over(cut, cut_text(cut, "%s: rows", j->node->node->name), "shuffle", left.flow);
 
-        flow_set(cut, numbered, gr_attr_new_strings("keys", &left.schema->fields[0].name, 1));
+        flow_set(cut, numbered, gr_attr_new_strings("keys", &left.schema->fields[dealable(left.schema)].name, 1));
         flow_set(cut, numbered, gr_attr_new_int("parts", 1));
         flow_set(cut, numbered, gr_attr_new_string("number", number));
         left.flow = numbered;
@@ -353,7 +367,8 @@ can_bring(const struct joining *j, int side)
                (how == GR_JOIN_INNER || how == GR_JOIN_LEFT || how == GR_JOIN_SEMI || how == GR_JOIN_ANTI ||
                 how == GR_JOIN_CROSS);
     }
-    return j->in_parts[1] && !j->join.unique_right && j->sides[0].schema->count > 0 &&
+    return j->in_parts[1] && !j->join.unique_right &&
+           (!j->seen || dealable(j->sides[0].schema) < j->sides[0].schema->count) &&
            (how == GR_JOIN_INNER || how == GR_JOIN_RIGHT || how == GR_JOIN_CROSS);
 }
 

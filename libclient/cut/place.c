@@ -285,6 +285,11 @@ place(struct cut *cut, const struct gr_node *node)
     if (node->op == GR_TILE_table) {
         return place_table(cut, node);
     }
+    if (node->op == GR_TILE_object) {
+        value = place_gathered(cut, node, NULL);
+        value.flow->at_home = true;
+        return value;
+    }
     if (node->input_count == 0 && strncmp(gr_op_info((enum gr_tile_op)node->op)->name, "read_", 5) == 0) {
         return place_source(cut, node);
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text/buf.h"
+#include "client/resolve.h"
 #include "cut/flow.h"
 #include "granary/info.h"
 #include "granary/mutable.h"
@@ -30,6 +31,23 @@ name_of(Granary__Attr *const *attrs, size_t count)
 }
 
 static double
+bytes_of_objects(struct cut *cut, const Granary__Attr *ids)
+{
+    double bytes = 0;
+
+    for (size_t i = 0; ids != NULL && i < ids->n_strings; i++) {
+        granary_object_info info;
+        granary_id id;
+
+        if (gr_resolve_id(cut->client, ids->strings[i], &id) == GRANARY_OK &&
+            granary_object_info_get(cut->client, id, &info) == GRANARY_OK) {
+            bytes += (double)info.data_size;
+        }
+    }
+    return bytes;
+}
+
+static double
 bytes_of(struct cut *cut, const struct gr_node *node)
 {
     const char *name = name_of(node->node->attrs, node->node->n_attrs);
@@ -38,7 +56,7 @@ bytes_of(struct cut *cut, const struct gr_node *node)
     double bytes = 0;
 
     if (name == NULL) {
-        return 0;
+        return bytes_of_objects(cut, gr_attr_find(node->node->attrs, node->node->n_attrs, "ids"));
     }
     if (granary_mutable_describe(cut->client, name, &info) == GRANARY_OK) {
         return VALUE_BYTES * (double)info.rows * (double)node->type.schema.count;

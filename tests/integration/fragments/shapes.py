@@ -21,7 +21,7 @@ chosen = sys.argv[5:]
 
 # What is gathered although it is cut, by the name of a case: none but these.
 GATHERED = {'cumsum': 'window', 'rolling': 'window', 'slice': 'slice', 'sample': 'sample', 'whole window': 'window', 'recursive': 'recurse',
-            'not in': 'join', 'beside': 'concat', 'described': 'describe', 'transposed': 'transpose', 'melt': 'melt', 'duplicated': 'duplicated'}
+            'not in': 'join', 'beside': 'concat', 'described': 'describe', 'matmul': 'matmul', 'matmul and sum': 'matmul', 'transposed': 'transpose', 'melt': 'melt', 'duplicated': 'duplicated'}
 
 # (name, statement): over a (k, s, x, d: nulls and repetitions), b (k, y: fewer keys, repeated) and c (k, z: small).
 STATEMENTS = [
@@ -81,6 +81,7 @@ STATEMENTS = [
     ('rank', "SELECT k, x, rank() OVER (PARTITION BY s ORDER BY d DESC, k) AS r FROM a ORDER BY s, r, x LIMIT 90"),
     ('window of joined', "SELECT a.k, y, lag(y) OVER (PARTITION BY a.k ORDER BY y, x) AS p FROM a JOIN b ON a.k = b.k"),
     ('top of each', "SELECT * FROM (SELECT k, x, row_number() OVER (PARTITION BY k ORDER BY x DESC) AS r FROM a) WHERE r <= 2"),
+    ('windowed twice', "WITH w AS (SELECT k, x, row_number() OVER (PARTITION BY k ORDER BY x) AS r FROM a) SELECT p.k, p.x, q.x AS y FROM w p JOIN w q ON p.k = q.k AND p.r = q.r + 1"),
     ('whole window', "SELECT k, sum(x) OVER () AS t FROM a"),
     ('unnest', "SELECT k, u FROM (SELECT k, [x, x * 2] AS l FROM a), UNNEST(l) AS t(u)"),
     ('recursive', "WITH RECURSIVE r(n) AS (SELECT min(k) FROM a UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT n FROM r"),
