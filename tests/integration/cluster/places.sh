@@ -12,7 +12,11 @@ answer() {
 }
 
 answer --on local:2
-answer --on local:1
+answer --on local:1 --timeline "$work/trace.json"
+python3 -c "import json, sys
+runs = [event for event in json.load(open(sys.argv[1])) if event['ph'] == 'X']
+assert sorted(event['name'] for event in runs) == ['s0', 's0', 's1', 's1', 's2', 's3'], runs
+assert all(event['dur'] > 0 and event['args']['bytes'] > 0 and event['args']['outcome'] == 'done' for event in runs), runs" "$work/trace.json"
 sed 's/{"name": "groups", "stage": "s2", "kind": "frame"}, //' "$work/plan.json" >"$work/tensor.json"
 granary run -e 1 --memory 64M --on local:1 "$work/tensor.json" --npy "$work/numbers.npy"
 granary run -e 1 --memory 64M --csv --discard "$work/graph.json" -o "numbers=$work/want.npy" >/dev/null
@@ -107,6 +111,7 @@ expect 2 "is no host" granary run "$work/plan.json" --on ssh:a,,b --directory "$
 expect 2 "is no host" granary run "$work/plan.json" --on ssh:-oProxyCommand=x --directory "$d"
 expect 2 "--directory DIR" granary run "$work/plan.json" --on ssh:a
 expect 4 "cluster up" granary run "$work/plan.json" --on slurm
+expect 2 "write --on WHERE" granary run "$work/graph.json" --timeline "$work/trace.json"
 expect 2 "name one of them" granary run "$work/plan.json" --on local:1 --explain
 expect 4 "no target of that name" granary run "$work/plan.json" --on local:1 -o "none=$work/x.csv"
 

@@ -58,6 +58,7 @@ struct drive {
     struct pollfd *polls;
     int64_t *took_ns; /* by those that are done, sorted */
     size_t took_count;
+    struct trace *trace;
     uint64_t *bytes; /* of each stage's results so far */
     size_t wrong;    /* a stage with more than the plan was made for; NOBODY */
     bool heeds;      /* the run ends with that */
@@ -353,6 +354,10 @@ end_slot(struct drive *drive, size_t place)
     slot->work = NOBODY;
     work->copies--;
     err = WIFEXITED(status) && WEXITSTATUS(status) == 0 ? check_done(drive, work, &bytes) : err_of_status(status);
+    trace_add(drive->trace, stage->name, work->partition, place, slot->started_ns, bytes,
+              slot->dropped       ? "overtaken"
+              : err == GRANARY_OK ? "done"
+                                  : "failed");
     if (slot->dropped || work->state == DONE || drive->failed) {
         /* It does not matter any more. */
     } else if (err == GRANARY_OK) {
@@ -509,10 +514,11 @@ make_works(struct drive *drive)
 }
 
 granary_err
-drive(const struct places *places, const struct gr_cutplan *plan, const char *path, int timeout_ms, size_t *ret_wrong,
-      uint64_t *ret_bytes)
+drive(const struct places *places, const struct gr_cutplan *plan, const char *path, int timeout_ms, struct trace *trace,
+      size_t *ret_wrong, uint64_t *ret_bytes)
 {
-    struct drive drive = {.places = places, .plan = plan, .path = path, .wrong = NOBODY, .heeds = ret_wrong != NULL};
+    struct drive drive = {
+        .places = places, .plan = plan, .path = path, .trace = trace, .wrong = NOBODY, .heeds = ret_wrong != NULL};
     granary_err err = make_works(&drive);
 
     err = err == GRANARY_OK ? run(&drive, timeout_ms) : err;

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "cli/cluster/drive.h"
 #include "cli/cluster/node.h"
+#include "cli/command/cli.h"
 #include "graph_json/plan.h"
 
 #define PLANS_MAX 16
@@ -19,6 +20,7 @@ struct on {
     struct gr_cutplan *plan;
     struct gr_cutplan *before[PLANS_MAX]; /* whose results lie there, too */
     size_t before_count;
+    struct trace trace;
     Granary__Graph *graph; /* which gathers the results, with a node for each target */
     char plan_path[PATH_MAX];
 };
@@ -33,6 +35,7 @@ on_open(const struct places_options *options, struct on **ret_on)
         free(on);
         return err;
     }
+    trace_begin(&on->trace, options->timeline);
     *ret_on = on;
     return GRANARY_OK;
 }
@@ -64,6 +67,9 @@ on_close(struct on *on)
     forget_plan(on);
     for (size_t i = 0; i < on->before_count; i++) {
         gr_cutplan_destroy(on->before[i]);
+    }
+    if (trace_end(&on->trace, &on->places) != GRANARY_OK) {
+        cli_note("%s", granary_error_message());
     }
     places_close(&on->places);
     free(on);
@@ -200,8 +206,8 @@ on_run(struct on *on, granary_client *client, int timeout_ms, bool copies, struc
     bool heeds = ret_size != NULL && on->before_count + 1 < PLANS_MAX;
     size_t wrong = on->plan->stage_count;
     uint64_t bytes = 0;
-    granary_err err =
-        drive(&on->places, on->plan, on->plan_path, timeout_ms, heeds ? &wrong : NULL, heeds ? &bytes : NULL);
+    granary_err err = drive(&on->places, on->plan, on->plan_path, timeout_ms, &on->trace, heeds ? &wrong : NULL,
+                            heeds ? &bytes : NULL);
 
     if (ret_size != NULL) {
         ret_size->digest[0] = '\0';

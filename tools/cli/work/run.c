@@ -614,7 +614,8 @@ open_elsewhere(struct run *run)
                                            .home = run->cli->instance,
                                            .session = run->cli->session,
                                            .memory = run->private.memory,
-                                           .executors = run->private.executors};
+                                           .executors = run->private.executors,
+                                           .timeline = run->timeline};
 
     return on_open(&options, &run->on);
 }
@@ -741,12 +742,12 @@ run_source(struct cli *cli)
              : run->fragments > 0 && run->on == NULL ? show_fragments(run, cli->client, parsed.message)
                                                      : run_graph(run, cli->client, text, size, parsed.message);
 out:
-    on_close(run->on);
     cli_disconnect(cli);
     discard_end(&run->remains);
     if (status < 0) { /* before what follows has errors of its own */
         status = cli_fail((granary_err)status, "%s", cli->name);
     }
+    on_close(run->on);
     private_stop(&run->private, &run->private_pid);
     parsed_free(&parsed);
     free(text);

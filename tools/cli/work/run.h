@@ -73,6 +73,7 @@ struct run {
     pid_t private_pid;
     const char *on_where;  /* --on: other machines, or instances, that do the work; NULL: none */
     const char *directory; /* which all of them see */
+    const char *timeline;  /* a file that tells what ran where and when */
     struct on *on;
     granary_cut_size sizes[RUN_SIZES_MAX]; /* that were found while fragments ran */
     char digests[RUN_SIZES_MAX][33];       /* of sizes */
