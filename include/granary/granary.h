@@ -12,6 +12,7 @@
 
 #include "granary/arrow.h"
 #include "granary/call.h"
+#include "granary/cut.h"
 #include "granary/frame.h"
 #include "granary/graph.h"
 #include "granary/hold.h"

@@ -75,6 +75,17 @@ GRANARY_API granary_err granary_object_export(granary_client *client, granary_id
  */
 GRANARY_API granary_err granary_object_import(granary_client *client, int fd, const granary_id *id, granary_id *ret_id);
 
+/*
+ * The same from somebody who is trusted, such as another instance of the user's.
+ *
+ * size_hint  bytes of data that are expected: memory for them is asked for at once; 0: unknown
+ * options    of the object; may be NULL
+ * Errors     as granary_object_import, and as granary_object_create_with
+ */
+GRANARY_API granary_err granary_object_import_with(granary_client *client, int fd, const granary_id *id,
+                                                   uint64_t size_hint, const granary_object_options *options,
+                                                   granary_id *ret_id);
+
 /* ---- watching ---- */
 
 typedef enum granary_event_kind {
@@ -132,6 +143,10 @@ GRANARY_SIZED_1(granary_err, granary_writer_open,
                 (granary_client * client, granary_id id, uint64_t size_hint, const granary_object_options *options,
                  granary_writer **ret_writer),
                 (client, id, size_hint, options, ret_writer), granary_object_options);
+GRANARY_SIZED_1(granary_err, granary_object_import_with,
+                (granary_client * client, int fd, const granary_id *id, uint64_t size_hint,
+                 const granary_object_options *options, granary_id *ret_id),
+                (client, fd, id, size_hint, options, ret_id), granary_object_options);
 GRANARY_SIZED_1(granary_err, granary_subscription_next,
                 (granary_subscription * subscription, int timeout_ms, granary_event *ret_event),
                 (subscription, timeout_ms, ret_event), granary_event);

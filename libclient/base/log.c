@@ -17,7 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
+#include "base/futex.h"
 #include "base/text/text.h"
 
 static const char *log_room = "granary";
@@ -28,8 +30,12 @@ static _Atomic int64_t warning_second;
 static _Atomic uint32_t warnings;
 static const char *const level_names[] = {"DEBUG", "INFO", "WARN", "ERROR"};
 
-/* The level of all processes of an instance, where somebody may change it. */
-static const _Atomic uint8_t *shared_level;
+/* What all processes of an instance are told, where somebody may change it. */
+static const struct gr_log_shared *shared;
+/* Who begins a log anew takes less; one that was killed meanwhile does not delay a second line. */
+#define TURN_NS 20000000
+#define TRIES   100
+static _Atomic uint32_t turn_given_up;
 /* The journal's socket; -1: none. */
 static int journal_fd = -1;
 static char journal_instance[64];
@@ -51,20 +57,21 @@ gr_log_level_of(const char *name)
     return -1;
 }
 
+/* The page has zeros behind the file's end. */
 static void
-share_level(const char *path)
+share(const char *path)
 {
     int fd = path == NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     struct stat st;
 
-    if (shared_level != NULL) {
-        (void)munmap((void *)(uintptr_t)shared_level, 1);
-        shared_level = NULL;
+    if (shared != NULL) {
+        (void)munmap((void *)(uintptr_t)shared, sizeof *shared);
+        shared = NULL;
     }
     if (fd >= 0 && fstat(fd, &st) == 0 && st.st_size >= 1) {
-        void *page = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
+        void *page = mmap(NULL, sizeof *shared, PROT_READ, MAP_SHARED, fd, 0);
 
-        shared_level = page == MAP_FAILED ? NULL : page;
+        shared = page == MAP_FAILED ? NULL : page;
     }
     gr_fd_close(&fd);
 }
@@ -106,16 +113,48 @@ gr_log_init(const char *room)
 
     log_room = room;
     log_level = level < 0 ? GR_LOG_INFO : (enum gr_log_level)level;
-    share_level(getenv(GR_LOG_LEVEL_FILE));
+    share(getenv(GR_LOG_LEVEL_FILE));
     open_journal(getenv(GR_LOG_JOURNAL));
 }
 
 static enum gr_log_level
 level_now(void)
 {
-    uint8_t shared = shared_level == NULL ? 0 : atomic_load_explicit(shared_level, memory_order_relaxed);
+    uint8_t level = shared == NULL ? 0 : atomic_load_explicit(&shared->level, memory_order_relaxed);
 
-    return shared >= 1 && shared <= GR_LOG_ERROR + 1 ? (enum gr_log_level)(shared - 1) : log_level;
+    return level >= 1 && level <= GR_LOG_ERROR + 1 ? (enum gr_log_level)(level - 1) : log_level;
+}
+
+/* The turn that logs are in, when none begins anew. */
+static uint32_t
+await_turn(void)
+{
+    int64_t deadline_ns = gr_now_ns() + TURN_NS;
+    uint32_t turn;
+
+    while (((turn = atomic_load(&shared->turn)) & 1) != 0 && turn != atomic_load(&turn_given_up)) {
+        gr_futex_wait(&shared->turn, turn, deadline_ns);
+        if (gr_now_ns() >= deadline_ns) {
+            atomic_store(&turn_given_up, turn);
+        }
+    }
+    return turn;
+}
+
+/*
+ * One write, so that lines of several processes do not mix; a log that cannot be written is no reason to stop. One that
+ * began anew meanwhile may have lost the line: it is written again.
+ */
+static void
+append(const char *line, size_t length)
+{
+    uint32_t turn;
+    int tries = 0;
+
+    do {
+        turn = shared == NULL ? 0 : await_turn();
+        (void)!write(STDERR_FILENO, line, length);
+    } while (shared != NULL && atomic_load(&shared->turn) != turn && ++tries < TRIES);
 }
 
 /* Its native protocol: fields of one line each. A journal that is full, or gone, costs the line there, and nothing else. */
@@ -150,8 +189,7 @@ write_line(const struct timespec *now, enum gr_log_level level, const char *id, 
     if (length > (int)sizeof line - 1) {
         length = (int)sizeof line - 1;
     }
-    /* One write, so that lines of several processes do not mix; a log that cannot be written is no reason to stop. */
-    (void)!write(STDERR_FILENO, line, (size_t)length);
+    append(line, (size_t)length);
     tell_journal(level, id, text);
 }
 

@@ -10,14 +10,24 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
+
+#include "granary/types.h"
 
 enum gr_log_level { GR_LOG_DEBUG, GR_LOG_INFO, GR_LOG_WARN, GR_LOG_ERROR };
 
 /* "INSTANCE:PATH", of the journal's socket. */
 #define GR_LOG_JOURNAL "GRANARY_JOURNAL"
-/* A file of one byte, a level + 1, which may be changed while processes run; 0: none is set. */
+/* A file of a struct gr_log_shared, which all processes of an instance map. */
 #define GR_LOG_LEVEL_FILE "GRANARY_LOG_LEVEL_FILE"
+
+struct gr_log_shared {
+    _Atomic uint8_t level; /* level + 1, which may be changed while processes run; 0: none is set */
+    uint8_t unused[3];
+    _Atomic uint32_t turn; /* of gr_log_cut(): odd while a log begins anew. A file that ends before has 0 */
+};
 
 /*
  * room: how this process calls itself, kept by pointer. The level comes from the file of $GRANARY_LOG_LEVEL_FILE, or else
@@ -27,6 +37,13 @@ void gr_log_init(const char *room);
 
 /* A level's position by its name; -1: there is none. */
 int gr_log_level_of(const char *name);
+
+/*
+ * Copy a log from where log_fd stands to its end, and truncate it, while others append to it by gr_log(). Their lines are
+ * in the copy or in the log: who wrote meanwhile writes again, so a line may be in both. log_fd is read and written.
+ * level_path: of the file that they share. Errors: errno's, of the copy: then the log is as it was.
+ */
+granary_err gr_log_cut(const char *level_path, int log_fd, int copy_fd);
 
 /* Whether this descriptor is the journal's ($JOURNAL_STREAM), so that lines for it need no file. */
 bool gr_log_is_journal(int fd);

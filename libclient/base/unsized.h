@@ -20,6 +20,7 @@ enum {
     first_granary_client_info = 96,
     first_granary_connect_options = 40,
     first_granary_counter_info = 112,
+    first_granary_cut_options = 40,
     first_granary_event = 40,
     first_granary_executor_info = 40,
     first_granary_flight_event = 64,

@@ -2,6 +2,7 @@
 #include "granary/pool.h"
 
 #include "base/error.h"
+#include "client/budget.h"
 #include "client/call.h"
 #include "object/object.h"
 
@@ -64,4 +65,14 @@ granary_err
 granary_pool_recycle(granary_client *client, const uint32_t *executors, size_t count, int timeout_ms)
 {
     return order_executors(client, GRANARY__POOL_ORDER__VERB__RECYCLE, executors, count, timeout_ms);
+}
+
+granary_err
+gr_sched_budget(granary_client *client, uint64_t bytes, int timeout_ms)
+{
+    Granary__PoolOrder order = GRANARY__POOL_ORDER__INIT;
+
+    order.verb = GRANARY__POOL_ORDER__VERB__BUDGET;
+    order.memory_bytes = bytes;
+    return give_order(client, &order, timeout_ms);
 }

@@ -20,8 +20,11 @@
 
 #define WIDTH_LEAST  24
 #define HEIGHT       16 /* of a plot of lines */
-#define LABEL_SHARE  3  /* labels take this part of the width at most */
+#define TICK_LINES   5
+#define LABEL_SHARE  3 /* labels take this part of the width at most */
 #define BINS_MOST    20
+#define BINS_WISH    14              /* so that there are not more, however they are rounded */
+#define BINS_ROOM    (BINS_MOST + 2) /* round numbers may begin before the first value, and end behind the last */
 #define LETTERS      "*+ox#@"
 #define LETTERS_MOST (sizeof LETTERS - 1)
 
@@ -133,11 +136,35 @@ part_of(double number, double least, double most)
     return !(part >= 0) ? 0 : part > 1 ? 1 : part; /* NaN, too: of one value there is no middle */
 }
 
+/* A round number of at least that: 1, 2 or 5 times a power of ten. */
+static double
+round_step(double least)
+{
+    const double base = pow(10, floor(log10(least)));
+
+    return least <= base ? base : least <= 2 * base ? 2 * base : least <= 5 * base ? 5 * base : 10 * base;
+}
+
+/* Beside others that are a step away: as many digits as tell them apart, and one more when they are not round. */
+static void
+add_tick(double number, double step, int more, struct gr_buf *out)
+{
+    const double digits = step > 0 ? more - floor(log10(step) + 1e-9) : 0;
+
+    if (fabs(number) >= 1e15 || !(digits < 12)) {
+        format_real_short(number, out);
+    } else {
+        number = fabs(number) < step / 1e6 ? 0 : number;
+        gr_buf_addf(out, "%.*f", digits > 0 ? (int)digits : 0, number);
+    }
+}
+
 /* ---- bars ---- */
 
 struct plot_text {
     size_t at, size;
     int width;
+    bool cut;
 };
 
 struct bar {
@@ -171,7 +198,7 @@ bars_add(struct bars *bars, double number)
     return &bars->items[bars->count++];
 }
 
-/* What was added to the text since; most: cut to so many columns. */
+/* What was added to the text since; most: cut to so many columns, the last of which then tells so. */
 static struct plot_text
 text_since(struct bars *bars, size_t from, int most)
 {
@@ -185,13 +212,13 @@ text_since(struct bars *bars, size_t from, int most)
         const size_t length = gr_utf8_decode(bytes + taken, size - taken, &character);
         const int more = length == 0 ? 1 : utf8_width(character);
 
-        if (width + more > most) {
-            break;
+        if (width + more > most - (print_width(bytes, size) > most)) {
+            return (struct plot_text){from, taken, width + 1, true};
         }
         width += more;
         taken += length == 0 ? 1 : length;
     }
-    return (struct plot_text){from, taken, width};
+    return (struct plot_text){from, taken, width, false};
 }
 
 /* A bar in so many cells, from where zero is. */
@@ -232,6 +259,7 @@ bars_draw(struct bars *bars, const struct gr_plot_style *style, int width, struc
         const struct bar *bar = &bars->items[i];
 
         gr_buf_add(out, bars->text.bytes + bar->label.at, bar->label.size);
+        gr_buf_addf(out, "%s", !bar->label.cut ? "" : style->ascii ? "~" : "…");
         gr_buf_addf(out, "%*s%s", label - bar->label.width + 1, "", style->ascii ? "|" : "│");
         draw_bar(bar->number, least, most, cells, style->ascii, out);
         gr_buf_addf(out, " ");
@@ -299,34 +327,50 @@ is_whole(granary_dtype dtype)
     return kind != GRANARY_FLOAT32 && kind != GRANARY_FLOAT64 && kind != GRANARY_DECIMAL;
 }
 
-/* Sturges' number of bins; few whole numbers have one each. */
-static int
-count_bins(const granary_column *column, const struct range *range)
-{
-    const double values =
-        range->most / 2 - range->least / 2 < BINS_MOST ? range->most - range->least + 1 : BINS_MOST + 1;
-    const int bins = 1 + (int)ceil(log2((double)range->count));
+struct bins {
+    double first, width; /* bin i begins at first + i * width; 0: there is one, for all */
+    int count;
+    bool single; /* one value each */
+};
 
-    if (range->most == range->least || (is_whole(column->dtype) && values <= BINS_MOST)) {
-        return is_whole(column->dtype) ? (int)values : 1;
+/* About Sturges' number of bins, at round numbers; few whole numbers have one each. */
+static struct bins
+choose_bins(const granary_column *column, const struct range *range)
+{
+    const double span = (range->most / 2 - range->least / 2) * 2;
+    const double wish = 1 + ceil(log2((double)range->count));
+    const double width = round_step(span / (wish < BINS_WISH ? wish : BINS_WISH) * BINS_WISH / BINS_MOST);
+    struct bins bins = {.first = range->least, .width = 0, .count = 1, .single = range->most == range->least};
+
+    if (is_whole(column->dtype) && span < BINS_MOST) {
+        bins = (struct bins){.first = range->least, .width = 1, .count = (int)span + 1, .single = true};
+    } else if (width >= DBL_MIN && isfinite(span) && isfinite(range->most + width)) {
+        bins.width = width;
+        bins.first = floor(range->least / width) * width;
+        while (bins.count < BINS_ROOM && bins.first + bins.count * width < range->most) {
+            bins.count++;
+        }
     }
-    return bins > BINS_MOST ? BINS_MOST : bins;
+    return bins;
 }
 
-/* Where the bin of that number begins. */
-static double
-bin_begin(const struct range *range, int bins, int bin)
+static int
+bin_of(const struct bins *bins, double number)
 {
-    return range->least * ((double)(bins - bin) / bins) + range->most * ((double)bin / bins);
+    const double place = bins->width > 0 ? floor(number / bins->width - bins->first / bins->width + 1e-9) : 0;
+
+    return place < 0 ? 0 : place >= bins->count ? bins->count - 1 : (int)place;
 }
 
 static void
-add_bound(double bound, const granary_column *column, struct gr_buf *out)
+add_bound(double bound, const struct bins *bins, const granary_column *column, struct gr_buf *out)
 {
-    if (is_whole(column->dtype) && bound == rint(bound) && fabs(bound) < 1e15) {
+    if (is_whole(column->dtype) && bound == rint(bound) && fabs(bound) < 1e18) {
         gr_buf_addf(out, "%.0f", bound);
-    } else {
+    } else if (bins->single || bins->width == 0) {
         format_real_short(bound, out);
+    } else {
+        add_tick(bound, bins->width, 0, out);
     }
 }
 
@@ -335,9 +379,9 @@ plot_bins(const granary_column *column, const struct gr_plot_style *style, int w
 {
     struct bars bars = {.label_most = width / LABEL_SHARE};
     struct range range = RANGE_NONE;
-    int64_t counts[BINS_MOST] = {0};
+    int64_t counts[BINS_ROOM] = {0};
+    struct bins bins;
     granary_err err;
-    int bins;
 
     print_visible(column->name, strlen(column->name), out);
     gr_buf_addf(out, "\n");
@@ -346,28 +390,25 @@ plot_bins(const granary_column *column, const struct gr_plot_style *style, int w
         gr_buf_addf(out, "no numbers\n");
         return gr_print_end(out);
     }
-    bins = count_bins(column, &range);
+    bins = choose_bins(column, &range);
     for (int64_t row = 0; row < column->rows; row++) {
         const double number = number_of(column, row);
-        const int bin = isnan(number) ? -1 : (int)(part_of(number, range.least, range.most) * bins);
 
-        if (bin >= 0) {
-            counts[bin < bins ? bin : bins - 1]++;
+        if (!isnan(number)) {
+            counts[bin_of(&bins, number)]++;
         }
     }
-    for (int bin = 0; bin < bins; bin++) {
+    for (int bin = 0; bin < bins.count; bin++) {
         struct bar *bar = bars_add(&bars, (double)counts[bin]);
         size_t from = bars.text.size;
 
         if (bar == NULL) {
             break;
         }
-        if (bins == 1 || (is_whole(column->dtype) && range.most - range.least + 1 == bins)) {
-            add_bound(range.least + bin, column, &bars.text);
-        } else {
-            add_bound(bin_begin(&range, bins, bin), column, &bars.text);
+        add_bound(bins.first + bin * bins.width, &bins, column, &bars.text);
+        if (!bins.single) {
             gr_buf_addf(&bars.text, " to ");
-            add_bound(bin_begin(&range, bins, bin + 1), column, &bars.text);
+            add_bound(bins.width > 0 ? bins.first + (bin + 1) * bins.width : range.most, &bins, column, &bars.text);
         }
         bar->label = text_since(&bars, from, bars.label_most);
         from = bars.text.size;
@@ -465,18 +506,28 @@ draw_series(struct canvas *canvas, const granary_column *place, const struct ran
     }
 }
 
+/* What a line of the canvas stands for, or nothing: of one value, only its line does. */
+static void
+add_line_tick(const struct range *range, int line, struct gr_buf *out)
+{
+    const double part = 1 - (double)line / (HEIGHT - 1);
+    const double step = (range->most / 2 - range->least / 2) / (HEIGHT / TICK_LINES) * 2;
+
+    if (range->most == range->least && line == HEIGHT - 1) {
+        format_real_short(range->least, out);
+    } else if (range->most > range->least && line % TICK_LINES == 0) {
+        add_tick(range->least * (1 - part) + range->most * part, step, 1, out);
+    }
+}
+
 static void
 print_canvas(const struct canvas *canvas, const struct range *range, int axis, bool ascii, struct gr_buf *out)
 {
     for (int line = 0; line < canvas->height; line++) {
-        const double part = 1 - (double)line / (canvas->height - 1);
-        const bool told = line % 5 == 0;
         struct gr_buf text = {0};
         int last = canvas->cells;
 
-        if (told) {
-            format_real_short(range->least * (1 - part) + range->most * part, &text);
-        }
+        add_line_tick(range, line, &text);
         gr_buf_addf(out, "%*.*s %s", axis, (int)text.size, text.size > 0 ? text.bytes : "", ascii ? "|" : "│");
         gr_buf_free(&text);
         while (last > 0 && canvas->characters[line * canvas->cells + last - 1] == 0) {
@@ -541,8 +592,7 @@ plot_lines(const granary_frame *frame, const struct gr_plot_style *style, int wi
     struct range places = {.least = 0, .most = (double)(frame->rows - 1), .count = frame->rows};
     struct range range = RANGE_NONE;
     struct canvas canvas = {.height = HEIGHT, .across = fine ? 2 : 1, .down = fine ? 4 : 1};
-    struct gr_buf ends = {0};
-    int axis;
+    int axis = 0;
 
     if (place != NULL && !is_drawn(place->dtype, true)) {
         place = NULL; /* labels: one after the other */
@@ -558,12 +608,13 @@ plot_lines(const granary_frame *frame, const struct gr_plot_style *style, int wi
         gr_buf_addf(out, "no numbers\n");
         return gr_print_end(out);
     }
-    format_real_short(range.least, &ends);
-    axis = (int)ends.size;
-    format_real_short(range.most, &ends);
-    axis = axis > (int)ends.size - axis ? axis : (int)ends.size - axis;
-    gr_buf_free(&ends);
-    axis = axis < 10 ? 10 : axis; /* those between the ends may be longer */
+    for (int line = 0; line < HEIGHT; line++) {
+        struct gr_buf text = {0};
+
+        add_line_tick(&range, line, &text);
+        axis = (int)text.size > axis ? (int)text.size : axis;
+        gr_buf_free(&text);
+    }
     canvas.cells = width - axis - 3 > 8 ? width - axis - 3 : 8;
     canvas.characters = calloc((size_t)canvas.cells, HEIGHT);
     if (canvas.characters == NULL) {

@@ -1,6 +1,7 @@
 /* Attributes: read with defaults, made, copied. */
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +119,33 @@ gr_attr_adopt_digits(Granary__Attr *attr)
     attr->ints = ints;
     attr->n_ints = 1;
     attr->kind = GRANARY__ATTR__KIND__INT;
+    return true;
+}
+
+bool
+gr_attr_adopt_word(Granary__Attr *attr)
+{
+    static const struct {
+        const char *word;
+        double value;
+    } words[] = {{"inf", INFINITY}, {"-inf", -INFINITY}, {"nan", NAN}};
+    double *doubles;
+    size_t w = 0;
+
+    while (w < sizeof words / sizeof words[0] && strcmp(attr->strings[0], words[w].word) != 0) {
+        w++;
+    }
+    if (w == sizeof words / sizeof words[0] || (doubles = malloc(sizeof *doubles)) == NULL) {
+        return false;
+    }
+    *doubles = words[w].value;
+    free(attr->strings[0]);
+    free(attr->strings);
+    attr->strings = NULL;
+    attr->n_strings = 0;
+    attr->doubles = doubles;
+    attr->n_doubles = 1;
+    attr->kind = GRANARY__ATTR__KIND__DOUBLE;
     return true;
 }
 

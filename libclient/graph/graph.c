@@ -98,7 +98,7 @@ yields_text(enum gr_yields yields)
     return texts[yields];
 }
 
-/* What an operator works on: what it yields, but for those that write files or turn one kind into the other. */
+/* What an operator works on: what it yields, but for those that write files or turn one kind into another. */
 static enum gr_yields
 works_on(enum gr_tile_op op)
 {
@@ -110,7 +110,13 @@ works_on(enum gr_tile_op op)
     case GR_TILE_from_tensor:
         return GR_YIELDS_TENSOR;
     case GR_TILE_to_tensor:
+    case GR_TILE_groupby_partial:
         return GR_YIELDS_FRAME;
+    case GR_TILE_reduce_partial:
+        return GR_YIELDS_TENSOR;
+    case GR_TILE_groupby_combine:
+    case GR_TILE_reduce_combine:
+        return GR_YIELDS_OBJECTS;
     default:
         return gr_op_info(op)->yields;
     }
@@ -129,9 +135,12 @@ check_kind(struct work *work, size_t position)
         const char *op = work->message->nodes[inputs[i]]->op;
         enum gr_yields from = work->yields[inputs[i]];
 
-        if ((wanted == GR_YIELDS_FRAME || wanted == GR_YIELDS_TENSOR) && from != wanted) {
+        if ((wanted == GR_YIELDS_FRAME || wanted == GR_YIELDS_TENSOR || wanted != info->yields) && from != wanted) {
             return gr_fail(GRANARY_ETYPE, "it works on %s, but its input '%.100s' (%s) yields %s",
-                           wanted == GR_YIELDS_FRAME ? "frames" : "tensors", node->inputs[i], op, yields_text(from));
+                           wanted == GR_YIELDS_FRAME    ? "frames"
+                           : wanted == GR_YIELDS_TENSOR ? "tensors"
+                                                        : "objects",
+                           node->inputs[i], op, yields_text(from));
         }
         if (info->yields != GR_YIELDS_NONE && from == GR_YIELDS_NONE) {
             return gr_fail(GRANARY_ETYPE, "it needs something to work on, but its input '%.100s' (%s) yields nothing",
@@ -245,6 +254,16 @@ try_rewrites(const struct gr_graph *graph)
 }
 
 static granary_err
+name_targets(struct gr_graph *graph)
+{
+    graph->target_names = calloc(graph->target_count + 1, sizeof *graph->target_names);
+    for (size_t t = 0; graph->target_names != NULL && t < graph->target_count; t++) {
+        graph->target_names[t] = graph->nodes[graph->targets[t]]->node->name;
+    }
+    return graph->target_names == NULL ? out_of_memory() : GRANARY_OK;
+}
+
+static granary_err
 check_targets(const struct gr_graph *graph)
 {
     for (size_t i = 0; i < graph->target_count; i++) {
@@ -277,6 +296,9 @@ build(struct work *work, Granary__Graph *message, struct gr_graph *graph)
     }
     if (err == GRANARY_OK) {
         err = fill_nodes(work, graph);
+    }
+    if (err == GRANARY_OK) {
+        err = name_targets(graph);
     }
     if (err == GRANARY_OK) {
         err = check_targets(graph);
@@ -318,10 +340,27 @@ gr_graph_destroy(struct gr_graph *graph)
     }
     graph_free_nodes(graph);
     free(graph->targets);
+    free(graph->target_names);
     if (graph->message != NULL) {
         granary__graph__free_unpacked(graph->message, NULL);
     }
     free(graph);
+}
+
+bool *
+gr_graph_needed(const struct gr_graph *graph)
+{
+    bool *needed = calloc(graph->count + 1, sizeof *needed);
+
+    for (size_t t = 0; needed != NULL && t < graph->target_count; t++) {
+        needed[graph->targets[t]] = true;
+    }
+    for (size_t i = graph->count; needed != NULL && i-- > 0;) {
+        for (size_t k = 0; k < graph->nodes[i]->input_count && needed[i]; k++) {
+            needed[graph->nodes[i]->inputs[k]->position] = true;
+        }
+    }
+    return needed;
 }
 
 uint64_t

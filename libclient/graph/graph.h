@@ -26,6 +26,8 @@ bool gr_attr_whole(const Granary__Attr *attr, uint64_t *ret_bits, bool *ret_beyo
 double gr_attr_number(const Granary__Attr *attr);
 /* Digits that an int64 can hold become an INT. False: they are no integer, or beyond uint64. */
 bool gr_attr_adopt_digits(Granary__Attr *attr);
+/* "inf", "-inf" and "nan", which JSON has no numbers for, become a DOUBLE. False: it is none of them */
+bool gr_attr_adopt_word(Granary__Attr *attr);
 
 /* The parameters of a node, which have the defaults of their rows. Strings are borrowed. */
 struct gr_params {
@@ -94,9 +96,10 @@ struct gr_graph {
     size_t awaited;         /* nodes for which there is room, whatever else is appended */
     struct gr_node **nodes; /* in topological order */
     size_t target_count;
-    size_t *targets;       /* positions in nodes */
-    struct gr_node *made;  /* all nodes ever made, owned, the last one first */
-    struct gr_trees trees; /* of the expressions among its parameters */
+    size_t *targets;           /* positions in nodes */
+    const char **target_names; /* as the user calls them, whatever they are written as; borrowed from the message */
+    struct gr_node *made;      /* all nodes ever made, owned, the last one first */
+    struct gr_trees trees;     /* of the expressions among its parameters */
 };
 struct gr_node {
     Granary__Node *node; /* its name, parameters and inputs' names; borrowed from the message or a node's `own` */
@@ -139,6 +142,9 @@ void gr_graph_destroy(struct gr_graph *graph);
  * Errors: ENOENT unknown column · ETYPE · EINVAL; the message names node, operator and column
  */
 granary_err gr_graph_infer(struct gr_graph *graph);
+
+/* By node: whether a target needs it. To be freed. NULL: no memory */
+bool *gr_graph_needed(const struct gr_graph *graph);
 
 /* What tells a graph from others. 0: out of memory, and nothing is told. */
 uint64_t gr_graph_digest(const Granary__Graph *graph);

@@ -175,6 +175,10 @@ adopt_kind(Granary__Attr *attr, enum gr_param_kind want)
     if (want == GR_PARAM_NUMBERS) {
         return adopt_numbers(attr);
     }
+    if ((want == GR_PARAM_NUMBER || want == GR_PARAM_VALUE) && attr->kind == GRANARY__ATTR__KIND__STRING &&
+        gr_attr_adopt_word(attr)) {
+        return true;
+    }
     if (want == GR_PARAM_VALUE && attr->kind == GRANARY__ATTR__KIND__STRING) {
         return gr_attr_adopt_digits(attr) || gr_attr_is_complex(attr);
     }

@@ -101,7 +101,8 @@ is_done(struct manager *manager, const struct pool_order *order)
             return false;
         }
     }
-    return order->verb == GRANARY__POOL_ORDER__VERB__DRAIN || is_complete(manager);
+    return order->verb == GRANARY__POOL_ORDER__VERB__DRAIN || order->verb == GRANARY__POOL_ORDER__VERB__BUDGET ||
+           is_complete(manager);
 }
 
 /* "executor 3 runs KEY/7": what the order waits for. */
@@ -267,6 +268,10 @@ carry_out(struct manager *manager, struct pool_order *order, const Granary__Pool
         order_slots(manager, request->count, request->node);
         return;
     }
+    if (order->verb == GRANARY__POOL_ORDER__VERB__BUDGET) {
+        manager->options.memory_bytes = request->memory_bytes;
+        return;
+    }
     for (size_t i = 0; i < order->count; i++) {
         if (order->verb != GRANARY__POOL_ORDER__VERB__KILL) {
             manager_executor_drain(manager, order->executors[i], order->verb == GRANARY__POOL_ORDER__VERB__RECYCLE);
@@ -297,6 +302,10 @@ request_pool(struct manager *manager, uint64_t ticket, const Granary__PoolOrder 
     case GRANARY__POOL_ORDER__VERB__KILL:
     case GRANARY__POOL_ORDER__VERB__RECYCLE:
         err = check_executors(manager, request);
+        break;
+    case GRANARY__POOL_ORDER__VERB__BUDGET:
+        err = GRANARY_OK;
+        count = 0;
         break;
     default:
         err = gr_fail(GRANARY_EPROTO, "the scheduler does not know this order to the pool");

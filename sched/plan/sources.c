@@ -12,23 +12,6 @@
 
 /* ---- creation ---- */
 
-/* By node: whether a target needs it. NULL: no memory. */
-static bool *
-needed_nodes(const struct gr_graph *graph)
-{
-    bool *needed = calloc(graph->count + 1, sizeof *needed);
-
-    for (size_t t = 0; needed != NULL && t < graph->target_count; t++) {
-        needed[graph->targets[t]] = true;
-    }
-    for (size_t i = graph->count; needed != NULL && i-- > 0;) {
-        for (size_t k = 0; k < graph->nodes[i]->input_count && needed[i]; k++) {
-            needed[graph->nodes[i]->inputs[k]->position] = true;
-        }
-    }
-    return needed;
-}
-
 static granary_err
 open_table(struct gr_plan *plan, size_t node, const struct gr_plan_options *options)
 {
@@ -68,7 +51,7 @@ plan_open_sources(struct gr_plan *plan, const struct gr_plan_options *options)
                                            .slots = options->slots,
                                            .again = options->again,
                                            .memory_bytes = options->memory_bytes};
-    bool *needed = needed_nodes(graph);
+    bool *needed = gr_graph_needed(graph);
     granary_err err = GRANARY_OK;
 
     plan->sources.tables = calloc(graph->count + 1, sizeof *plan->sources.tables);

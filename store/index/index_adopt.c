@@ -22,7 +22,8 @@ corrupt(const struct index *index, const char *what)
 
 /*
  * How many pages have ever been used; read, not mapped, for behind most records there is no memory. A page has memory
- * before it has a record: one record that is damaged does not make the index grow by gigabytes.
+ * before it has a record, and all pages before it have records: one record that is damaged does not make the index grow
+ * by gigabytes. The records count as well as the memory, for a copy that was restored may have holes for zeros.
  */
 static granary_err
 count_pages(struct index *index)
@@ -32,7 +33,7 @@ count_pages(struct index *index)
     struct stat st;
     granary_err err;
     uint64_t word;
-    uint64_t most;
+    uint64_t used = 0, most;
 
     if (records == NULL) {
         return gr_fail(GRANARY_ENOMEM, "no memory to adopt the index of session %u", index->session);
@@ -42,7 +43,12 @@ count_pages(struct index *index)
     if (err != GRANARY_OK) {
         err = gr_fail_in(err, "the index of session %u", index->session);
     }
+    for (uint32_t page = 0; err == GRANARY_OK && page < GR_INDEX_MAX_PAGES; page++) {
+        memcpy(&word, records + page * sizeof(struct gr_page_record), sizeof word);
+        used += word != 0;
+    }
     most = err == GRANARY_OK ? (uint64_t)st.st_blocks * 512 / GR_PAGE_BYTES : 0;
+    most = most > used ? most : used;
     most = most < GR_INDEX_MAX_PAGES ? most : GR_INDEX_MAX_PAGES;
     for (uint32_t page = 0; page < most; page++) {
         memcpy(&word, records + page * sizeof(struct gr_page_record), sizeof word);

@@ -38,6 +38,7 @@ def arguments():
     parser.add_argument('--first', action='store_true', help='stop at the first difference')
     parser.add_argument('--report', metavar='FILE', help='how often everything was hit (- for standard output), and what was hit fewer than 100 times')
     parser.add_argument('--at-least', type=int, metavar='N', help='fail when something was hit fewer times')
+    parser.add_argument('--optimized', action='store_true', help='run what the optimiser makes of each graph, written as a graph again')
     parser.add_argument('--findings', default='build/differ', metavar='DIR', help='where differences are kept (default build/differ)')
     parser.add_argument('--repeat', metavar='FILE', help='the one case of this file')
     parser.add_argument('--coverage', action='store_true', help='run nothing: is there a case for every operator, parameter, function and clause?')
@@ -165,7 +166,7 @@ def repeat(options, known):
     from engine import Engine
     kept = json.loads(pathlib.Path(options.repeat).read_text())
     part = load(kept['part'])
-    with Caretaker(), Engine(executors=2) as engine:
+    with Caretaker(), Engine(executors=2, optimized=options.optimized) as engine:
         if not part.open(engine):
             return SKIPPED
         try:
@@ -199,7 +200,7 @@ def main():
     counts = coverage.Counts()
     runs = []
     seconds = options.seconds or (options.minutes or (0 if options.cases else 1)) * 60
-    with Caretaker(), Engine(executors=2) as engine:
+    with Caretaker(), Engine(executors=2, optimized=options.optimized) as engine:
         skipped = []
         for name in options.part or PARTS:
             part = load(name)

@@ -1,15 +1,65 @@
 """granary, kept busy: many cases in one graph, many SELECTs in flight."""
 import ctypes
 import json
+import os
 import re
+import subprocess
 
-from granary_test import GranaryError, Instance, _check, _GraphOptions, _library
+from granary_test import BIN, GranaryError, Instance, _check, _GraphOptions, _library
 
 _library.granary_sql_graph.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_void_p)]
 IN_FLIGHT = 8
 
 
+class Optimizer:
+    """What the optimiser makes of graphs, as JSON: optimized.c at the other end of a pipe."""
+
+    def __init__(self, instance):
+        environment = {k: v for k, v in os.environ.items() if k != 'LD_PRELOAD'}
+        self.process = subprocess.Popen([os.path.join(os.path.dirname(BIN), 'tests', 'optimized_graphs'), instance],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def submit(self, kind, text, chunk_bytes=0, key=None):
+        """The key of the optimised graph."""
+        self.process.stdin.write(f'{kind} {len(text)} {chunk_bytes} {key or "-"}\n'.encode() + text)
+        self.process.stdin.flush()
+        what, size = self.process.stdout.readline().split()
+        answer = self.process.stdout.read(int(size))
+        if what == b'key':
+            return ctypes.create_string_buffer(answer, 64)
+        if b'report this' in answer:  # nobody may take it for a graph that is wrong
+            raise AssertionError(f'{answer.decode()}\n{text.decode()}')
+        raise GranaryError(answer.decode())
+
+
 class Engine(Instance):
+    """optimized: what runs is what the optimiser makes of each graph, written as a graph again."""
+
+    def __init__(self, executors=2, memory=None, optimized=False):
+        super().__init__(executors, memory)
+        self.wants_optimized, self.optimizer = optimized, None
+
+    def __enter__(self):
+        super().__enter__()
+        if self.wants_optimized:
+            self.optimizer = Optimizer(self.instance)
+        return self
+
+    def __exit__(self, *exception):
+        if self.optimizer:
+            self.optimizer.close()
+        super().__exit__(*exception)
+
+    def begin(self, nodes, targets, chunk_bytes=0, key=None, level='tileable'):
+        if self.optimizer and level == 'tileable':
+            return self.optimizer.submit('json', json.dumps({'nodes': nodes, 'targets': targets}).encode(), chunk_bytes, key)
+        return super().begin(nodes, targets, chunk_bytes, key, level)
+
     def run_cases(self, cases, chunk_bytes=0):
         """Each case is (nodes, target), names its own. Their results in order; a GranaryError where one was refused or failed."""
         answers = [None] * len(cases)
@@ -68,6 +118,8 @@ class Engine(Instance):
     def _take_off(self, text):
         graph, key = ctypes.c_void_p(), ctypes.create_string_buffer(64)
         raw = text.encode()
+        if self.optimizer:
+            return self.optimizer.submit('sql', raw)
         _check(_library.granary_sql_graph(self.client, raw, len(raw), ctypes.byref(graph)))
         try:
             _check(_library.granary_graph_submit(self.client, graph, ctypes.byref(_GraphOptions()), key))

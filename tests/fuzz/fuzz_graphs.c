@@ -15,6 +15,7 @@
 #include "graph/graph.h"
 #include "graph_json/json.h"
 #include "graph_maker.h"
+#include "unit/plan/optimized.h"
 #include "unit/plan/runner.h"
 
 #define ELEMENTS_MAX 4096 /* of a tensor */
@@ -24,6 +25,7 @@ struct way {
     int64_t chunk_bytes;
     uint64_t memory_bytes;
     uint32_t without_rules;
+    bool written; /* the graph that rules make of it */
 };
 
 static struct world world;
@@ -170,6 +172,7 @@ targets_text(void)
 static char *
 run_in(const char *json, const struct way *way, granary_err *ret_err)
 {
+    char *optimized = NULL;
     char *text = NULL;
 
     world.options.chunk_bytes = way->chunk_bytes;
@@ -179,9 +182,16 @@ run_in(const char *json, const struct way *way, granary_err *ret_err)
     if (*ret_err == GRANARY_OK) {
         *ret_err = world_run(&world);
     }
+    if (*ret_err == GRANARY_OK && way->written) {
+        optimized = world_optimized(&world);
+        runner_reset(&world);
+        *ret_err = optimized == NULL ? GRANARY_EFAILED : world_plan(&world, optimized);
+        *ret_err = *ret_err == GRANARY_OK ? world_run(&world) : *ret_err;
+    }
     if (*ret_err == GRANARY_OK) {
         text = targets_text();
     }
+    free(optimized);
     runner_reset(&world);
     return text;
 }
@@ -241,7 +251,8 @@ static void
 compare(const char *json)
 {
     static const struct way ways[] = {
-        {1 << 30, 0, UINT32_MAX}, {1 << 30, 0, 0}, {64, 0, 0}, {200, 4096, 0}, {16, 0, UINT32_MAX}};
+        {1 << 30, 0, UINT32_MAX, false}, {1 << 30, 0, 0, false},     {64, 0, 0, false},
+        {200, 4096, 0, false},           {16, 0, UINT32_MAX, false}, {1 << 30, 0, 0, true}};
     char *want = NULL;
     char why[512];
     granary_err whole = GRANARY_OK;

@@ -15,6 +15,7 @@ for file in bin/granary share/man/man1/granary-sql.1 share/man/man3/granary_conn
     [ -s "$root/$file" ] || fail "$file is not installed"
 done
 [ -z "$(find "$root" -name __pycache__ -o -type l -lname '/*')" ] || fail "links out of the prefix, or what Python compiled"
+grep -q "^ExecStart=$root/bin/granary up" "$root/lib/systemd/user/granary@.service" || fail "the unit starts another granary"
 
 # Moved elsewhere, it is found all the same.
 mv "$root" "$dir/moved"

@@ -21,6 +21,8 @@
 #define ERRORS_MAX  16384
 #define WORDS       8
 #define CURSOR_SAYS "--cursor "
+/* A number of JavaScript has all integers of fewer digits. */
+#define ROUNDED_DIGITS 16
 
 extern char **environ;
 
@@ -184,18 +186,54 @@ find_cursor(const char *note, char cursor[24])
     }
 }
 
-/*
- * Lines of JSON, or objects with lines in them, as one array. A text in JSON has no newline; and a blank behind the first
- * name tells an object of granary from a row in it.
- */
+/* Lines of JSON as one array: a text in JSON has no newline. */
 static void
-join_lines(FILE *out, const char *text, size_t size, const char *begins)
+join_lines(FILE *out, const char *text, size_t size)
 {
     (void)fputc('[', out);
     for (size_t i = 0; i < size; i++) {
-        bool between = text[i] == '\n' && i + 1 < size && strncmp(text + i + 1, begins, strlen(begins)) == 0;
+        (void)fputc(text[i] == '\n' && i + 1 < size ? ',' : text[i], out);
+    }
+    (void)fputc(']', out);
+}
 
-        (void)fputc(between ? ',' : text[i], out);
+/* An integer that JavaScript would round stands between quotes. Returns how much of the text was written. */
+static size_t
+write_value(FILE *out, const char *text)
+{
+    size_t sign = text[0] == '-', digits = strspn(text + sign, "0123456789");
+    bool large = digits >= ROUNDED_DIGITS && strchr(".eE", text[sign + digits]) == NULL;
+
+    if (digits == 0) {
+        (void)fputc(text[0], out);
+        return 1;
+    }
+    (void)fprintf(out, large ? "\"%.*s\"" : "%.*s", (int)(sign + digits), text);
+    return sign + digits;
+}
+
+/*
+ * Objects of `read`, with rows on lines of their own, as one array. A text in JSON has no newline; and a blank behind the
+ * first name tells an object of granary from a row in it.
+ */
+static void
+write_rows(FILE *out, const char *text)
+{
+    bool quoted = false, after_digit = false;
+
+    (void)fputc('[', out);
+    for (size_t i = 0; text[i] != '\0';) {
+        bool begins = text[i] == '\n' && strncmp(text + i + 1, "{\"id\": ", 7) == 0;
+        size_t step = quoted && text[i] == '\\' && text[i + 1] != '\0' ? 2 : 1;
+
+        if (!quoted && !after_digit && !begins) {
+            step = write_value(out, text + i);
+        } else {
+            (void)fwrite(begins ? "," : text + i, 1, step, out);
+        }
+        after_digit = strchr("0123456789.", text[i + step - 1]) != NULL;
+        quoted = text[i] == '"' ? !quoted : quoted;
+        i += step;
     }
     (void)fputc(']', out);
 }
@@ -220,8 +258,10 @@ write_answer(FILE *out, const struct run *run, const struct question *question)
         return;
     }
     (void)fputs("{\"answer\": ", out);
-    if (question->row->form == QUESTION_LINES || question->row->form == QUESTION_OBJECTS) {
-        join_lines(out, text, size, question->row->form == QUESTION_LINES ? "" : "{\"id\": ");
+    if (question->row->form == QUESTION_OBJECTS) {
+        write_rows(out, text);
+    } else if (question->row->form == QUESTION_LINES) {
+        join_lines(out, text, size);
     } else {
         (void)fwrite(size > 0 ? text : "null", 1, size > 0 ? size : 4, out);
     }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -269,36 +270,63 @@ write_all(struct report *report)
     return err;
 }
 
+/* Whether another file may take the name's place: it is free, or a plain file's. No device, pipe or link goes that way. */
+static bool
+is_replaceable(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) < 0 ? errno == ENOENT : S_ISREG(st.st_mode);
+}
+
+/* A stream to where the report is made; ret_made is the name that it has until it is whole, "" when it has its own. */
+static granary_err
+open_report(const char *path, FILE **ret_out, char ret_made[PATH_MAX])
+{
+    bool replaces = strcmp(path, "-") != 0 && is_replaceable(path);
+    int fd;
+
+    if (snprintf(ret_made, PATH_MAX, "%s.new", path) >= PATH_MAX) {
+        return gr_fail(GRANARY_EINVAL, "%.64s...: path too long", path);
+    }
+    fd = strcmp(path, "-") == 0 ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+         : replaces             ? open(ret_made, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666)
+                                : open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (fd < 0) {
+        return gr_fail_errno("%s", replaces ? ret_made : path);
+    }
+    if (!replaces) {
+        ret_made[0] = '\0';
+    }
+    *ret_out = fdopen(fd, "w");
+    if (*ret_out == NULL) {
+        (void)close(fd);
+        return gr_no_memory(path);
+    }
+    return GRANARY_OK;
+}
+
 granary_err
 report_write(const struct gr_instance *instance, const char *graph, const char *path)
 {
     struct report report = {.instance = instance, .graph = graph};
-    char made[PATH_MAX];
-    int fd = -1;
-    granary_err err = snprintf(made, sizeof made, "%s.new", path) >= (int)sizeof made
-                          ? gr_fail(GRANARY_EINVAL, "%.64s...: path too long", path)
-                          : daemon_program("granary", report.program);
+    char made[PATH_MAX] = "";
+    granary_err err = daemon_program("granary", report.program);
 
     err = err == GRANARY_OK ? find_graph(&report) : err;
-    if (err == GRANARY_OK && (fd = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666)) < 0) {
-        err = gr_fail_errno("%s", made);
-    }
-    if (err == GRANARY_OK && (report.out = fdopen(fd, "w")) == NULL) {
-        (void)close(fd);
-        err = gr_no_memory(made);
-    }
+    err = err == GRANARY_OK ? open_report(path, &report.out, made) : err;
     if (report.out != NULL) {
         bool lost;
 
         err = write_all(&report);
         lost = ferror(report.out) != 0;
         if ((fclose(report.out) != 0 || lost) && err == GRANARY_OK) {
-            err = gr_fail_errno("%s", made);
-        }
-        if (err == GRANARY_OK && rename(made, path) < 0) {
             err = gr_fail_errno("%s", path);
         }
-        if (err != GRANARY_OK) {
+        if (err == GRANARY_OK && made[0] != '\0' && rename(made, path) < 0) {
+            err = gr_fail_errno("%s", path);
+        }
+        if (err != GRANARY_OK && made[0] != '\0') {
             (void)unlink(made);
         }
     }

@@ -291,6 +291,9 @@ route(struct server *server, struct MHD_Connection *connection, const char *path
                                          : refuse(connection, 404, "no such page");
 }
 
+/* In the place of a job: the request's headers were judged. */
+static char begun;
+
 static enum MHD_Result
 on_request(void *context, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
            const char *upload, size_t *upload_size, void **request)
@@ -303,13 +306,21 @@ on_request(void *context, struct MHD_Connection *connection, const char *url, co
     (void)version;
     (void)upload;
     (void)upload_size;
-    if (*request != NULL) {
+    if (*request != NULL && *request != &begun) {
         return end_question(connection, *request);
     }
     (void)MHD_get_connection_values(connection, MHD_HEADER_KIND, read_header, &facts);
     status = guard_judge(&server->guard, &facts, &path, &why);
-    return status != 0 ? refuse(connection, status, why)
-                       : route(server, connection, path, strcmp(method, "HEAD") == 0, request);
+    if (status != 0) {
+        return refuse(connection, status, why);
+    }
+    if (*request ==
+        NULL) { /* an answer at the first call would end the connection, and each poll would make a new one */
+        *request = &begun;
+        return MHD_YES;
+    }
+    *request = NULL;
+    return route(server, connection, path, strcmp(method, "HEAD") == 0, request);
 }
 
 static void
@@ -318,10 +329,10 @@ on_completed(void *context, struct MHD_Connection *connection, void **request, e
     (void)context;
     (void)connection;
     (void)code;
-    if (*request != NULL) {
+    if (*request != NULL && *request != &begun) {
         job_end(*request);
-        *request = NULL;
     }
+    *request = NULL;
 }
 
 /* ---- what is published ---- */

@@ -126,7 +126,7 @@ inputs_merge(const struct gr_kernel_call *call, size_t first, struct group_plan 
         const struct gr_value *input = &call->inputs[first + count];
 
         err = input->kind != GR_VALUE_BYTES
-                  ? gr_fail(GRANARY_ETYPE, "%s: input %zu is no partial result", call->op->op, count)
+                  ? gr_fail(GRANARY_ETYPE, "%s: input %zu is no partial result of groupby", call->op->op, count)
                   : group_table_read(plan, count == 0, input->bytes, input->bytes_size, reference, &tables[count]);
         count += err == GRANARY_OK;
     }
@@ -162,6 +162,31 @@ kernel_groupby_merge(struct gr_kernel_call *call, const struct gr_chunk_groupby_
     return err;
 }
 
+/* What the frame has must be what its readers were told. */
+static granary_err
+check_dtypes(const struct gr_kernel_call *call, const granary_frame *frame, const Granary__Attr *dtypes)
+{
+    granary_err err = GRANARY_OK;
+
+    if (dtypes == NULL) {
+        return GRANARY_OK;
+    }
+    if (dtypes->n_strings != frame->count) {
+        return gr_fail(GRANARY_EINVAL, "%s: %zu dtypes for %zu columns", call->op->op, dtypes->n_strings, frame->count);
+    }
+    for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
+        const granary_column *column = &frame->columns[c].view;
+
+        if (column->dtype != gr_dtype_parse(dtypes->strings[c])) {
+            err = gr_fail(
+                GRANARY_ETYPE,
+                "groupby: column '%.100s' of the partial results is %s, and not %s: they were made of other rows",
+                column->name, granary_dtype_name(column->dtype), dtypes->strings[c]);
+        }
+    }
+    return err;
+}
+
 granary_err
 kernel_groupby_final(struct gr_kernel_call *call, const struct gr_chunk_groupby_final *params)
 {
@@ -179,6 +204,9 @@ kernel_groupby_final(struct gr_kernel_call *call, const struct gr_chunk_groupby_
         table.ordered = table.ordered || params->any_order;
         err = group_result(&plan, &table, &frame);
         group_table_fini(&table);
+    }
+    if (err == GRANARY_OK) {
+        err = check_dtypes(call, frame, params->dtypes);
     }
     group_plan_fini(&plan);
     return call_yield(call, 0, frame, err);

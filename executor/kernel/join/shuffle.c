@@ -6,7 +6,7 @@
  *                   column of positions; rows keep their order within a part
  *   order_merge     puts rows back into the order that a column of positions tells
  *
- * A position is the number of a chunk << ORDER_BITS | the number of a row in it.
+ * A position is the number of a chunk << ORDER_BITS, and the number of a row in it; chunks may be runs of one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -47,31 +47,100 @@ mix_hashes(const granary_column *column, granary_dtype dtype, int64_t from, int6
     }
 }
 
+/* Keys of which a frame has many rows, by their hashes: that other keys have one of these does no harm. */
+struct hot {
+    uint64_t *hashes; /* ascending */
+    size_t count;
+    bool *rows; /* whether each row has such a key */
+};
+
+static void
+hot_fini(struct hot *hot)
+{
+    free(hot->hashes);
+    free(hot->rows);
+}
+
+static int
+compare_hashes(const void *a, const void *b)
+{
+    const uint64_t *x = a;
+    const uint64_t *y = b;
+
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* The columns of the keys, to be freed. */
 static granary_err
-parts_by_keys(const struct gr_chunk_shuffle_split *params, const granary_frame *frame, uint16_t *ret_parts)
+key_columns(const struct gr_chunk_shuffle_split *params, const granary_frame *frame,
+            const granary_column ***ret_columns)
 {
     const Granary__Attr *keys = params->keys;
-    const Granary__Attr *types = params->types;
-    const granary_column **columns = NULL;
-    uint64_t hashes[JOIN_BLOCK];
-    granary_err err;
 
-    if (keys == NULL || types == NULL || types->n_strings != keys->n_strings) {
+    if (keys == NULL || params->types == NULL || params->types->n_strings != keys->n_strings) {
         return gr_fail(GRANARY_EINVAL, "shuffle_split: keys and types do not fit");
     }
-    err = frame_columns(frame, keys->strings, keys->n_strings, &columns);
+    return frame_columns(frame, keys->strings, keys->n_strings, ret_columns);
+}
+
+/* The hashes of rows [from, from + n). */
+static void
+hash_block(const struct gr_chunk_shuffle_split *params, const granary_column *const *columns, int64_t from, int64_t n,
+           uint64_t *hashes)
+{
+    memset(hashes, 0, (size_t)n * sizeof *hashes);
+    for (size_t k = 0; k < params->keys->n_strings; k++) {
+        mix_hashes(columns[k], gr_dtype_parse(params->types->strings[k]), from, n, hashes);
+    }
+}
+
+/* The hot keys of a frame. Errors: ENOENT, EINVAL, ENOMEM */
+static granary_err
+hot_init(const struct gr_chunk_shuffle_split *params, const granary_frame *keys, int64_t rows, struct hot *hot)
+{
+    const granary_column **columns = NULL;
+    granary_err err = key_columns(params, keys, &columns);
+
+    hot->hashes = malloc(((size_t)keys->rows + 1) * sizeof *hot->hashes);
+    hot->rows = calloc((size_t)rows + 1, sizeof *hot->rows);
+    if (err == GRANARY_OK && (hot->hashes == NULL || hot->rows == NULL)) {
+        err = gr_no_memory("shuffle_split");
+    }
+    for (int64_t from = 0; from < keys->rows && err == GRANARY_OK; from += JOIN_BLOCK) {
+        hash_block(params, columns, from, keys->rows - from < JOIN_BLOCK ? keys->rows - from : JOIN_BLOCK,
+                   hot->hashes + from);
+    }
+    if (err == GRANARY_OK) {
+        hot->count = (size_t)keys->rows;
+        qsort(hot->hashes, hot->count, sizeof *hot->hashes, compare_hashes);
+    }
+    free(columns);
+    return err;
+}
+
+/* hot: where rows that have such keys are flagged; no keys: none. */
+static granary_err
+parts_by_keys(const struct gr_chunk_shuffle_split *params, const granary_frame *frame, const struct hot *hot,
+              uint16_t *ret_parts)
+{
+    const granary_column **columns = NULL;
+    uint64_t hashes[JOIN_BLOCK];
+    granary_err err = key_columns(params, frame, &columns);
+
     for (int64_t from = 0; from < frame->rows && err == GRANARY_OK; from += JOIN_BLOCK) {
         int64_t n = frame->rows - from < JOIN_BLOCK ? frame->rows - from : JOIN_BLOCK;
 
-        memset(hashes, 0, sizeof hashes);
-        for (size_t k = 0; k < keys->n_strings; k++) {
-            mix_hashes(columns[k], gr_dtype_parse(types->strings[k]), from, n, hashes);
-        }
+        hash_block(params, columns, from, n, hashes);
         for (int64_t i = 0; i < n; i++) {
-            /* Once more: who builds a hash table of a part must not find the bits that made the part. */
+            /* Once more: who builds a hash table of a part must not find the bits that made the part. Where no key has a
+             * value, the hash is 0, and so is the part. */
             ret_parts[from + i] =
-                (uint16_t)((key_hash((int64_t)(hashes[i] ^ 0x9e3779b97f4a7c15u)) >> 32) * (uint64_t)params->parts >>
+                (uint16_t)((key_hash((int64_t)(hashes[i] * 0x9e3779b97f4a7c15u)) >> 32) * (uint64_t)params->parts >>
                            32);
+        }
+        for (int64_t i = 0; i < n && hot->count > 0; i++) {
+            hot->rows[from + i] =
+                bsearch(&hashes[i], hot->hashes, hot->count, sizeof *hot->hashes, compare_hashes) != NULL;
         }
     }
     free(columns);
@@ -101,9 +170,9 @@ parts_by_order(const granary_frame *frame, const char *name, int64_t parts, uint
 
 /* ---- dealing out ---- */
 
-/* The frame with a column of positions behind the others. */
+/* The frame with a column of positions, from `first` on, behind the others. */
 static granary_err
-with_order(const granary_frame *frame, const char *name, int64_t chunk, granary_frame **ret_frame)
+with_order(const granary_frame *frame, const char *name, int64_t first, granary_frame **ret_frame)
 {
     granary_frame *wider = gr_frame_create(frame->count + 1, frame->rows);
     struct gr_column order;
@@ -114,7 +183,7 @@ with_order(const granary_frame *frame, const char *name, int64_t chunk, granary_
         return err;
     }
     for (int64_t i = 0; i < frame->rows; i++) {
-        ((int64_t *)(uintptr_t)order.view.values)[i] = chunk << ORDER_BITS | i;
+        ((int64_t *)(uintptr_t)order.view.values)[i] = first + i;
     }
     err = gr_frame_set(wider, frame->count, name, &order);
     for (size_t c = 0; c < frame->count && err == GRANARY_OK; c++) {
@@ -123,34 +192,117 @@ with_order(const granary_frame *frame, const char *name, int64_t chunk, granary_
     return gr_frame_give(wider, err, ret_frame);
 }
 
+/* Rows with hot keys, dealt to all parts: each gets a run of them. The first run goes to the part whose turn it is. */
+static void
+deal_hot(const struct hot *hot, int64_t rows, int64_t parts, int64_t turn, uint16_t *of)
+{
+    int64_t count = 0;
+    int64_t at = 0;
+
+    for (int64_t i = 0; i < rows; i++) {
+        count += hot->rows[i];
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        if (hot->rows[i]) {
+            of[i] = (uint16_t)(((int64_t)((gr_int128)at++ * parts / count) + turn) % parts);
+        }
+    }
+}
+
+/* Each row with a hot key comes once for each part, and *of becomes the parts of these. */
+static granary_err
+copy_hot(const struct hot *hot, const granary_frame *frame, int64_t parts, uint16_t **of, granary_frame **ret_frame)
+{
+    int64_t count = 0;
+    int64_t at = 0;
+    int64_t *rows;
+    uint16_t *wider;
+    granary_err err;
+
+    for (int64_t i = 0; i < frame->rows; i++) {
+        count += hot->rows[i] ? parts : 1;
+    }
+    rows = malloc(((size_t)count + 1) * sizeof *rows);
+    wider = malloc(((size_t)count + 1) * sizeof *wider);
+    err = rows == NULL || wider == NULL ? gr_no_memory("shuffle_split") : GRANARY_OK;
+    for (int64_t i = 0; i < frame->rows && err == GRANARY_OK; i++) {
+        for (int64_t p = 0; p < (hot->rows[i] ? parts : 1); p++) {
+            wider[at] = hot->rows[i] ? (uint16_t)p : (*of)[i];
+            rows[at++] = i;
+        }
+    }
+    if (err == GRANARY_OK) {
+        err = gr_frame_take(frame, rows, count, ret_frame);
+    }
+    if (err == GRANARY_OK) {
+        free(*of);
+        *of = wider;
+        wider = NULL;
+    }
+    free(wider);
+    free(rows);
+    return err;
+}
+
+static granary_err
+check_split(const struct gr_chunk_shuffle_split *params)
+{
+    bool unnamed = params->by_order && params->order == NULL;
+
+    if (params->parts < 1 || params->parts > GR_PACKED_MOST || unnamed) {
+        return gr_fail(GRANARY_EINVAL, "shuffle_split: %lld parts%s", (long long)params->parts,
+                       unnamed ? ", by a column that is not named" : "");
+    }
+    if (params->chunk < 0 || params->chunk >> (62 - ORDER_BITS) != 0 || params->first < 0 ||
+        params->first >> ORDER_BITS != 0 || params->turn < 0) {
+        return gr_fail(GRANARY_EINVAL, "shuffle_split: chunk %lld from row %lld has no positions",
+                       (long long)params->chunk, (long long)params->first);
+    }
+    return GRANARY_OK;
+}
+
 granary_err
 kernel_shuffle_split(struct gr_kernel_call *call, const struct gr_chunk_shuffle_split *params)
 {
-    int64_t parts = params->parts;
     const char *order = params->order;
     bool by_order = params->by_order;
     const granary_frame *frame;
+    const granary_frame *keys = NULL;
     granary_frame *wider = NULL;
+    granary_frame *copies = NULL;
+    struct hot hot = {.count = 0};
     uint16_t *of = NULL;
     granary_err err = call_frame_encoded(call, 0, &frame);
 
-    if (err == GRANARY_OK && (parts < 1 || parts > GR_PACKED_MOST || (by_order && order == NULL))) {
-        err = gr_fail(GRANARY_EINVAL, "shuffle_split: %lld parts%s", (long long)parts,
-                      by_order && order == NULL ? ", by a column that is not named" : "");
+    if (err == GRANARY_OK) {
+        err = check_split(params);
+    }
+    if (err == GRANARY_OK && params->hot != NULL && !by_order) {
+        err = call_frame_encoded(call, 1, &keys);
+        err = err == GRANARY_OK ? hot_init(params, keys, frame->rows, &hot) : err;
     }
     if (err == GRANARY_OK && (of = malloc(((size_t)frame->rows + 1) * sizeof *of)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "shuffle_split: out of memory for %lld rows", (long long)frame->rows);
     }
     if (err == GRANARY_OK) {
-        err = by_order ? parts_by_order(frame, order, parts, of) : parts_by_keys(params, frame, of);
+        err = by_order ? parts_by_order(frame, order, params->parts, of) : parts_by_keys(params, frame, &hot, of);
     }
     if (err == GRANARY_OK && order != NULL && !by_order) {
-        err = with_order(frame, order, params->chunk, &wider);
+        err = with_order(frame, order, (params->chunk << ORDER_BITS) + params->first, &wider);
+        frame = err == GRANARY_OK ? wider : frame;
+    }
+    if (err == GRANARY_OK && hot.count > 0 && strcmp(params->hot, "copy") == 0) {
+        err = copy_hot(&hot, frame, params->parts, &of, &copies);
+        frame = err == GRANARY_OK ? copies : frame;
+    } else if (err == GRANARY_OK && hot.count > 0) {
+        deal_hot(&hot, frame->rows, params->parts, params->turn, of);
     }
     if (err == GRANARY_OK) {
-        err = dealt_yield(call, wider != NULL ? wider : frame, of, parts);
+        err = dealt_yield(call, frame, of, params->parts);
     }
+    gr_frame_destroy(copies);
     gr_frame_destroy(wider);
+    hot_fini(&hot);
     free(of);
     return err;
 }

@@ -1,7 +1,8 @@
 /*
  * Sorting in parallel. Samples of all chunks go into the choice of pivots. Every chunk is dealt out at the pivots,
  * and part i of all chunks is sorted (`sort` of several frames). Samples carry where they come from (chunk, row),
- * which decides between equal keys as a stable sort does: parts are even however often a key repeats.
+ * which decides between equal keys as a stable sort does: parts are even however often a key repeats. Where rows lie on
+ * several machines, samples carry how many rows each stands for instead, and equal rows stay together.
  *
  * A dealt chunk is an object of packed frames.
  */
@@ -54,29 +55,41 @@ rows_sampled(int64_t rows, int64_t count, int64_t chunk, int64_t **ret_indices)
     return GRANARY_OK;
 }
 
-/* The keys of rows[0..count) of a chunk, and where they come from. */
-static granary_err
-keys_sampled(const granary_frame *frame, const struct order *order, int64_t chunk, const int64_t *rows, int64_t count,
-             granary_frame **ret_sample)
+/* How many rows are in the stretch of a sample. */
+static int64_t
+stretch_rows(int64_t rows, int64_t count, int64_t sample)
 {
+    return (int64_t)((gr_int128)(sample + 1) * rows / count) - (int64_t)((gr_int128)sample * rows / count);
+}
+
+/* The keys of rows[0..count) of a chunk, and where they come from; or, as `weight`, how many they stand for. */
+static granary_err
+keys_sampled(const granary_frame *frame, const struct order *order, const struct gr_chunk_sort_sample *params,
+             const int64_t *rows, int64_t count, granary_frame **ret_sample)
+{
+    const char *const names[POSITIONS] = {params->weight != NULL ? params->weight : CHUNK_COLUMN, ROW_COLUMN};
+    size_t more = params->weight != NULL ? 1 : POSITIONS;
     granary_frame *keys = NULL;
     granary_frame *sample = NULL;
     struct gr_column position;
     granary_err err = frame_take_columns(frame, order->names, order->count, rows, count, &keys);
 
     if (err == GRANARY_OK) {
-        sample = gr_frame_create(order->count + POSITIONS, count);
+        sample = gr_frame_create(order->count + more, count);
     }
     for (size_t i = 0; i < order->count && err == GRANARY_OK; i++) {
         err = gr_frame_move(sample, i, keys, i);
     }
-    for (size_t p = 0; p < POSITIONS && err == GRANARY_OK; p++) {
+    for (size_t p = 0; p < more && err == GRANARY_OK; p++) {
         err = gr_column_alloc(GRANARY_INT64, count, 0, false, &position);
         for (int64_t i = 0; i < count && err == GRANARY_OK; i++) {
-            ((int64_t *)(uintptr_t)position.view.values)[i] = p == 0 ? chunk : rows[i];
+            ((int64_t *)(uintptr_t)position.view.values)[i] = params->weight != NULL
+                                                                  ? stretch_rows(frame->rows, count, i)
+                                                              : p == 0 ? params->chunk
+                                                                       : rows[i];
         }
         if (err == GRANARY_OK) {
-            err = gr_frame_set(sample, order->count + p, p == 0 ? CHUNK_COLUMN : ROW_COLUMN, &position);
+            err = gr_frame_set(sample, order->count + p, names[p], &position);
         }
     }
     gr_frame_destroy(keys);
@@ -105,7 +118,7 @@ kernel_sort_sample(struct gr_kernel_call *call, const struct gr_chunk_sort_sampl
         err = rows_sampled(frame->rows, samples, chunk, &rows);
     }
     if (err == GRANARY_OK) {
-        err = keys_sampled(frame, &order, chunk, rows, samples, &sample);
+        err = keys_sampled(frame, &order, params, rows, samples, &sample);
     }
     free(rows);
     order_fini(&order);
@@ -114,16 +127,60 @@ kernel_sort_sample(struct gr_kernel_call *call, const struct gr_chunk_sort_sampl
 
 /* ---- pivots ---- */
 
-/* `parts` - 1 rows of the sorted samples, spread evenly. Without a sample there are none. */
+/* The column of weights. Errors: ETYPE */
 static granary_err
-pivots_choose(const granary_frame *samples, const struct order *order, int64_t parts, granary_frame **ret_pivots)
+find_weights(const granary_frame *samples, const char *name, const int64_t **ret_weights)
+{
+    int at = gr_frame_find(samples, name);
+    const granary_column *column = at < 0 ? NULL : &samples->columns[at].view;
+    const int64_t *weights = column == NULL ? NULL : column->values;
+    bool good = column != NULL && column->dtype == GRANARY_INT64 && column->null_count == 0;
+
+    for (int64_t i = 0; good && i < samples->rows; i++) {
+        good = weights[i] >= 0;
+    }
+    *ret_weights = weights;
+    return good ? GRANARY_OK
+                : gr_fail(GRANARY_ETYPE, "sort_pivots: column '%s' does not say how many rows each sample stands for",
+                          name);
+}
+
+/* Rows of the sorted samples that cut what they stand for into `parts` stretches of about as many rows. */
+static granary_err
+rows_weighed(const granary_frame *sorted, const char *name, int64_t parts, int64_t *rows)
+{
+    const int64_t *weights;
+    gr_int128 total = 0;
+    gr_int128 before = 0; /* rows up to and with `at` */
+    int64_t at = -1;
+    granary_err err = find_weights(sorted, name, &weights);
+
+    for (int64_t i = 0; i < sorted->rows && err == GRANARY_OK; i++) {
+        total += weights[i];
+    }
+    for (int64_t i = 0; i + 1 < parts && err == GRANARY_OK; i++) {
+        while (at < 0 || (at + 1 < sorted->rows && before * parts < total * (i + 1))) {
+            before += weights[++at];
+        }
+        rows[i] = at;
+    }
+    return err;
+}
+
+/* `parts` - 1 rows of the sorted samples, spread evenly. Without a sample there are none. weight: or NULL */
+static granary_err
+pivots_choose(const granary_frame *samples, const struct order *order, int64_t parts, const char *weight,
+              granary_frame **ret_pivots)
 {
     int64_t count = samples->rows > 0 ? parts - 1 : 0;
     granary_frame *sorted = NULL;
     int64_t *rows = malloc((size_t)parts * sizeof *rows);
     granary_err err = rows == NULL ? gr_no_memory("sort_pivots") : order_frame(order, samples, SORT_NO_LIMIT, &sorted);
 
-    for (int64_t i = 0; i < count && err == GRANARY_OK; i++) {
+    if (err == GRANARY_OK && count > 0 && weight != NULL) {
+        err = rows_weighed(sorted, weight, parts, rows);
+    }
+    for (int64_t i = 0; i < count && err == GRANARY_OK && weight == NULL; i++) {
         rows[i] = (int64_t)((gr_int128)(i + 1) * samples->rows / parts);
         rows[i] = rows[i] < samples->rows ? rows[i] : samples->rows - 1;
     }
@@ -156,10 +213,12 @@ kernel_sort_pivots(struct gr_kernel_call *call, const struct gr_chunk_sort_pivot
     if (err == GRANARY_OK) {
         err = gr_frame_concat(samples, call->input_count, &all);
     }
-    if (err == GRANARY_OK) {
+    if (err == GRANARY_OK && params->weight == NULL) {
         order_add(&order, CHUNK_COLUMN);
         order_add(&order, ROW_COLUMN);
-        err = pivots_choose(all, &order, parts, &pivots);
+    }
+    if (err == GRANARY_OK) {
+        err = pivots_choose(all, &order, parts, params->weight, &pivots);
     }
     order_fini(&order);
     gr_frame_destroy(all);
@@ -176,7 +235,7 @@ struct deal {
     size_t count; /* of keys */
     int64_t chunk;
     size_t pivot_count;
-    const int64_t *pivot_chunks;
+    const int64_t *pivot_chunks; /* NULL: equal rows are on one side of a pivot */
     const int64_t *pivot_rows;
     uint64_t *ordinals;     /* of the pivots, by the first key */
     unsigned guess_shift;   /* a stretch is 2^guess_shift wide */
@@ -206,7 +265,7 @@ is_after(const struct deal *deal, int64_t row, size_t pivot)
 {
     int order = sort_compare(deal->keys, row, deal->pivots, (int64_t)pivot, deal->count);
 
-    if (order != 0) {
+    if (order != 0 || deal->pivot_chunks == NULL) {
         return order > 0;
     }
     return deal->chunk != deal->pivot_chunks[pivot] ? deal->chunk > deal->pivot_chunks[pivot]
@@ -385,14 +444,15 @@ pivot_positions(const granary_frame *pivots, const char *name, const int64_t **r
 }
 
 static granary_err
-deal_init(const struct order *order, const granary_frame *frame, const granary_frame *pivots, int64_t chunk,
-          struct deal *deal)
+deal_init(const struct order *order, const granary_frame *frame, const granary_frame *pivots,
+          const struct gr_chunk_sort_split *params, struct deal *deal)
 {
     struct sort_key *keys = NULL;
     struct sort_key *pivot_keys = NULL;
     granary_err err = order_keys(order, frame, &keys);
 
-    *deal = (struct deal){.keys = keys, .count = order->count, .chunk = chunk, .pivot_count = (size_t)pivots->rows};
+    *deal =
+        (struct deal){.keys = keys, .count = order->count, .chunk = params->chunk, .pivot_count = (size_t)pivots->rows};
     if (err == GRANARY_OK) {
         err = order_keys(order, pivots, &pivot_keys);
         deal->pivots = pivot_keys;
@@ -400,10 +460,10 @@ deal_init(const struct order *order, const granary_frame *frame, const granary_f
     if (err == GRANARY_OK) {
         err = keys_match(keys, pivot_keys, order->count);
     }
-    if (err == GRANARY_OK) {
+    if (err == GRANARY_OK && !params->together) {
         err = pivot_positions(pivots, CHUNK_COLUMN, &deal->pivot_chunks);
     }
-    if (err == GRANARY_OK) {
+    if (err == GRANARY_OK && !params->together) {
         err = pivot_positions(pivots, ROW_COLUMN, &deal->pivot_rows);
     }
     if (err == GRANARY_OK && (deal->ordinals = malloc((deal->pivot_count + 1) * sizeof *deal->ordinals)) == NULL) {
@@ -455,7 +515,7 @@ kernel_sort_split(struct gr_kernel_call *call, const struct gr_chunk_sort_split 
                       (long long)parts);
     }
     if (err == GRANARY_OK) {
-        err = deal_init(&order, frame, pivots, params->chunk, &deal);
+        err = deal_init(&order, frame, pivots, params, &deal);
     }
     if (err == GRANARY_OK && (part_of = scratch_alloc((size_t)(frame->rows + 1) * sizeof *part_of)) == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "sort_split: out of memory for %lld rows", (long long)frame->rows);

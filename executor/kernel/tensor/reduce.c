@@ -196,6 +196,20 @@ kernel_reduce_map(struct gr_kernel_call *call, const struct gr_chunk_reduce_map 
 
 /* ---- reduce_merge, reduce_final ---- */
 
+/* Whether so many bytes can have what a head tells: at least one for each element. */
+static bool
+header_fits(const struct partial_header *header, uint64_t size)
+{
+    uint64_t elements = 1;
+
+    for (int d = 0; d < header->dims && d < TENSOR_DIMS_MAX && elements <= size; d++) {
+        if (header->shape[d] < 0 || __builtin_mul_overflow(elements, (uint64_t)header->shape[d], &elements)) {
+            return false;
+        }
+    }
+    return elements <= size;
+}
+
 /* All inputs together; to be given to reducing_fini(). *ret_reduction: what is asked of them. */
 static granary_err
 merge_inputs(const struct gr_kernel_call *call, const char *function, struct reducing *ret_reducing,
@@ -220,6 +234,9 @@ merge_inputs(const struct gr_kernel_call *call, const char *function, struct red
     memcpy(&header, call->inputs[0].bytes, sizeof header);
     if (!gr_reduction_follows(reduction, header.reduction, (granary_dtype)header.dtype)) {
         return gr_fail(GRANARY_ETYPE, "input 0 is no partial result of %s", gr_reduction_name(reduction));
+    }
+    if (!header_fits(&header, call->inputs[0].bytes_size)) {
+        return gr_fail(GRANARY_ECORRUPT, "input 0, a partial result, is damaged: it is smaller than its shape tells");
     }
     *ret_reduction = reduction;
     err = reducing_init(ret_reducing, &header);
@@ -274,6 +291,25 @@ result_shape(const struct gr_chunk_reduce_final *params, const struct partial_he
     return GRANARY_OK;
 }
 
+/* What readers were told must be what there is. */
+static granary_err
+check_result(const struct gr_chunk_reduce_final *params, granary_dtype dtype, const int64_t *shape, int dims)
+{
+    const int64_t *wanted;
+    size_t count;
+    granary_err err = tensor_ints(params->shape, TENSOR_DIMS_MAX, &wanted, &count);
+
+    if (err == GRANARY_OK && params->shape != NULL &&
+        ((int)count != dims || memcmp(wanted, shape, count * sizeof *shape) != 0)) {
+        err = gr_fail(GRANARY_EINVAL, "the partial results are of a tensor of another shape");
+    }
+    if (err == GRANARY_OK && params->dtype != NULL && strcmp(params->dtype, granary_dtype_name(dtype)) != 0) {
+        err =
+            gr_fail(GRANARY_ETYPE, "the partial results give %s, and not %s", granary_dtype_name(dtype), params->dtype);
+    }
+    return err;
+}
+
 granary_err
 kernel_reduce_final(struct gr_kernel_call *call, const struct gr_chunk_reduce_final *params)
 {
@@ -290,6 +326,9 @@ kernel_reduce_final(struct gr_kernel_call *call, const struct gr_chunk_reduce_fi
         return err;
     }
     err = result_shape(params, &reducing.header, shape, &dims);
+    if (err == GRANARY_OK) {
+        err = check_result(params, gr_reduction_dtype(reduction, (granary_dtype)reducing.header.dtype), shape, dims);
+    }
     if (err == GRANARY_OK) {
         err = tensor_output(call, gr_reduction_dtype(reduction, (granary_dtype)reducing.header.dtype), dims, shape,
                             &values);

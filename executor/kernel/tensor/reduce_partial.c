@@ -225,7 +225,7 @@ reducing_merge(struct reducing *r, const void *bytes, uint64_t size)
             int64_t count;
 
             memcpy(&count, counts + (size_t)i * 8, 8);
-            r->counts[i] += count;
+            r->counts[i] = (int64_t)((uint64_t)r->counts[i] + (uint64_t)count);
         }
     }
     if (r->exact != NULL) {

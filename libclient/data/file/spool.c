@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/spare.h"
 #include "data/arrow/streamed.h"
 #include "data/file/guess.h"
 #include "data/text/unpack.h"
@@ -138,26 +139,35 @@ read_source(void *source, void *to, size_t size, size_t *ret_got)
     return read_up_to(*(const int *)source, to, size, ret_got);
 }
 
+struct target {
+    int fd;
+    struct gr_spare spare;
+};
+
 static granary_err
-write_target(void *target, const void *bytes, size_t size)
+write_target(void *context, const void *bytes, size_t size)
 {
-    return gr_write_all(*(const int *)target, bytes, size);
+    struct target *target = context;
+
+    return gr_spare_write(&target->spare, target->fd, bytes, size);
 }
 
 static granary_err
 copy(int from, int to)
 {
+    struct target target = {.fd = to};
     char *block = malloc(BLOCK);
     size_t got = 0;
     granary_err err = block == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : read_up_to(from, block, BLOCK, &got);
 
+    gr_spare_begin(to, &target.spare);
     if (err == GRANARY_OK && got == 0) {
         err = gr_fail(GRANARY_EINVAL, "nothing came: the pipe's writer has ended without a byte");
     } else if (err == GRANARY_OK && gr_arrow_is_streamed(block, got)) {
-        err = gr_arrow_streamed(block, got, read_source, &from, write_target, &to);
+        err = gr_arrow_streamed(block, got, read_source, &from, write_target, &target);
     } else {
         while (err == GRANARY_OK && got > 0) {
-            err = gr_write_all(to, block, got);
+            err = write_target(&target, block, got);
             err = err == GRANARY_OK ? read_up_to(from, block, BLOCK, &got) : err;
         }
     }

@@ -85,16 +85,17 @@ node_settle(struct gr_graph *graph, struct gr_node *node)
     return err;
 }
 
-/* Whether its type follows from those of its inputs, which are known. */
+/* Whether its type follows from those of its inputs, which are known. Objects have none. */
 static bool
 can_be_inferred(const struct gr_node *node)
 {
     const struct gr_operator *op = gr_operator((enum gr_tile_op)node->op);
     bool can = !node->type.known && (op->infer != NULL || op->rewrite != NULL) &&
-               (node->yields == GR_YIELDS_FRAME || node->yields == GR_YIELDS_TENSOR);
+               (node->yields == GR_YIELDS_FRAME || node->yields == GR_YIELDS_TENSOR ||
+                gr_op_info((enum gr_tile_op)node->op)->yields == GR_YIELDS_OBJECTS);
 
     for (size_t i = 0; i < node->input_count && can; i++) {
-        can = node->inputs[i]->type.known;
+        can = node->inputs[i]->type.known || node->inputs[i]->yields == GR_YIELDS_OBJECTS;
     }
     return can;
 }

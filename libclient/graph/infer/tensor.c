@@ -84,14 +84,11 @@ TENSOR_UNARY(isclose, , )
 #undef TENSOR_UNARY
 #undef TENSOR_BINARY
 
+/* What a reduction makes of a tensor of that type. */
 static granary_err
-infer_reduce(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+reduced_type(enum gr_reduction reduction, const Granary__Attr *axes, bool keep, const struct gr_node_type *input,
+             struct gr_node_type *type)
 {
-    const struct gr_node_type *input = inputs[0];
-    enum gr_reduction reduction = gr_op_reduction((enum gr_tile_op)node->op);
-    const struct gr_params_sum *params = GR_NODE_PARAMS(sum, node->node); /* all reductions have these */
-    const Granary__Attr *axes = params->axes;
-    bool keep = params->keepdims;
     int64_t per_result = 1;
     int64_t results = 1;
     bool reduced[DIMS_MAX];
@@ -110,7 +107,7 @@ infer_reduce(const struct gr_node *node, const struct gr_node_type *const *input
         }
     }
     if (per_result == 0 && results > 0 && gr_reduction_needs_elements(reduction)) {
-        return gr_fail(GRANARY_EINVAL, "there is no %s of no elements", gr_op_info((enum gr_tile_op)node->op)->name);
+        return gr_fail(GRANARY_EINVAL, "there is no %s of no elements", gr_reduction_name(reduction));
     }
     if (gr_reduction_how(reduction) == GR_REDUCE_BY_ARG && axes != NULL && axes->n_ints != 1) {
         return gr_fail(GRANARY_EINVAL, "parameter 'axes' names %zu axes; one is possible, or all by leaving it out",
@@ -120,11 +117,118 @@ infer_reduce(const struct gr_node *node, const struct gr_node_type *const *input
     return GRANARY_OK;
 }
 
+static granary_err
+infer_reduce(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    const struct gr_params_sum *params = GR_NODE_PARAMS(sum, node->node); /* all reductions have these */
+
+    return reduced_type(gr_op_reduction((enum gr_tile_op)node->op), params->axes, params->keepdims, inputs[0], type);
+}
+
 #define TENSOR_REDUCTION(name, how, gives, summary)                                                                    \
     const struct gr_operator gr_op_##name = {                                                                          \
         .traits = GR_REDUCE_BY_##how == GR_REDUCE_BY_ARG ? 0 : GR_OP_TAKES_UNSIZED, .infer = infer_reduce};
 #include "contract/tensor_reductions.def"
 #undef TENSOR_REDUCTION
+
+/* ---- a reduction in two halves ---- */
+
+/* The function, and the type of the whole. Errors: EINVAL */
+static granary_err
+check_halves(const Granary__Node *node, enum gr_tile_op op)
+{
+    const char *function = GR_NODE_PARAMS(reduce_partial, node)->function; /* as both have it */
+
+    (void)op;
+    return gr_reduction_find(function) == GR_REDUCE_COUNT
+               ? gr_fail(GRANARY_EINVAL, "parameter 'function': there is no reduction '%.60s'", function)
+               : GRANARY_OK;
+}
+
+/* The other axes' results would be in several places, and need no second half. */
+static granary_err
+check_first_axis(const Granary__Attr *axes, int dims)
+{
+    bool reduced[DIMS_MAX];
+    granary_err err = infer_read_axes(axes, dims, reduced);
+
+    return err == GRANARY_OK && (dims == 0 || !reduced[0])
+               ? gr_fail(GRANARY_EINVAL, "parameter 'axes': the first axis must be among them")
+               : err;
+}
+
+/* Whether an input is that part of the whole. */
+static granary_err
+check_part(const struct gr_params_reduce_partial *params, const struct gr_node_type *input)
+{
+    struct gr_node_type whole = {.dims = 0};
+    granary_err err = GRANARY_OK;
+    bool fits;
+
+    if (params->part >= params->parts) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'part' is %lld of %lld parts", (long long)params->part,
+                       (long long)params->parts);
+    }
+    if (params->shape == NULL) {
+        return gr_reduction_how(gr_reduction_find(params->function)) == GR_REDUCE_BY_ARG && params->parts > 1
+                   ? gr_fail(GRANARY_EINVAL, "parameter 'shape' is missing: %s gives a position in the whole",
+                             params->function)
+                   : GRANARY_OK;
+    }
+    err = infer_read_shape(params->shape, &whole);
+    fits = err == GRANARY_OK && whole.dims == input->dims &&
+           memcmp(whole.shape + 1, input->shape + 1, (size_t)(whole.dims - 1) * sizeof *whole.shape) == 0 &&
+           gr_tensor_part(whole.shape[0], params->part + 1, params->parts) -
+                   gr_tensor_part(whole.shape[0], params->part, params->parts) ==
+               input->shape[0];
+    return err == GRANARY_OK && !fits
+               ? gr_fail(GRANARY_EINVAL, "parameter 'shape': the input is not part %lld of %lld of such a tensor",
+                         (long long)params->part, (long long)params->parts)
+               : err;
+}
+
+static granary_err
+infer_reduce_partial(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    const struct gr_params_reduce_partial *params = GR_NODE_PARAMS(reduce_partial, node->node);
+    const struct gr_node_type *input = inputs[0];
+    granary_err err = check_first_axis(params->axes, input->dims);
+
+    (void)type; /* objects have none */
+    if (err == GRANARY_OK && gr_dtype_is_complex(input->dtype)) {
+        err = gr_complex_refuse("a reduction", input->dtype);
+    }
+    if (err == GRANARY_OK && gr_type_is_unsized(input)) {
+        err = gr_fail(GRANARY_EINVAL, "how large its input '%.100s' is turns out only when it has run",
+                      node->node->inputs[0]);
+    }
+    return err == GRANARY_OK ? check_part(params, input) : err;
+}
+
+const struct gr_operator gr_op_reduce_partial = {.check = check_halves, .infer = infer_reduce_partial};
+
+static granary_err
+infer_reduce_combine(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    const struct gr_params_reduce_combine *params = GR_NODE_PARAMS(reduce_combine, node->node);
+    struct gr_node_type whole = {.dtype = gr_tensor_dtype_parse(params->dtype)};
+    int64_t count;
+    granary_err err = infer_read_shape(params->shape, &whole);
+
+    (void)inputs;
+    err = err == GRANARY_OK ? infer_count(whole.dims, whole.shape, &count) : err;
+    if (err == GRANARY_OK && (whole.dtype == GRANARY_NULLTYPE || gr_dtype_is_complex(whole.dtype))) {
+        err = gr_fail(GRANARY_EINVAL, "parameter 'dtype': there is no reduction of '%.60s'", params->dtype);
+    }
+    if (err == GRANARY_OK) {
+        err = check_first_axis(params->axes, whole.dims);
+    }
+    return err == GRANARY_OK
+               ? reduced_type(gr_reduction_find(params->function), params->axes, params->keepdims, &whole, type)
+               : err;
+}
+
+const struct gr_operator gr_op_reduce_combine = {.check = check_halves, .infer = infer_reduce_combine};
 
 static granary_err
 infer_bincount(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)

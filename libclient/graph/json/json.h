@@ -16,8 +16,8 @@
  */
 granary_err gr_graph_from_json(const char *text, size_t length, Granary__Graph **ret_graph);
 
-/* Append a graph as indented JSON that gr_graph_from_json() reads back to an equal one. Errors: EINVAL a number that
- * JSON cannot express (nan, inf), text that is not UTF-8, two nodes of one name · ENOMEM */
+/* Append a graph as indented JSON that gr_graph_from_json() reads back to an equal one. Errors: EINVAL nan or inf
+ * in a list, which JSON cannot express, text that is not UTF-8, two nodes of one name · ENOMEM */
 granary_err gr_graph_to_json(const Granary__Graph *graph, struct gr_buf *out);
 
 #endif

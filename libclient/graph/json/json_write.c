@@ -66,6 +66,15 @@ write_map(const Granary__Attr *attr)
     return map;
 }
 
+/* JSON has no number for all of them: the check knows these words where it wants a number. */
+static json_t *
+write_double(double value)
+{
+    return isnan(value)   ? json_string("nan")
+           : isinf(value) ? json_string(value < 0 ? "-inf" : "inf")
+                          : json_real(value);
+}
+
 static json_t *
 write_value(const Granary__Attr *attr)
 {
@@ -73,7 +82,7 @@ write_value(const Granary__Attr *attr)
     case GRANARY__ATTR__KIND__INT:
         return attr->n_ints == 1 ? json_integer(attr->ints[0]) : NULL;
     case GRANARY__ATTR__KIND__DOUBLE:
-        return attr->n_doubles == 1 ? json_real(attr->doubles[0]) : NULL;
+        return attr->n_doubles == 1 ? write_double(attr->doubles[0]) : NULL;
     case GRANARY__ATTR__KIND__BOOL:
         return attr->n_ints == 1 ? json_boolean(attr->ints[0] != 0) : NULL;
     case GRANARY__ATTR__KIND__STRING:

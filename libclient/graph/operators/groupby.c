@@ -10,8 +10,8 @@
 
 /* ---- groupby ---- */
 
-static granary_err
-check_groupby(const Granary__Node *node, enum gr_tile_op op)
+granary_err
+op_check_groupby(const Granary__Node *node, enum gr_tile_op op)
 {
     const Granary__Attr *keys = op_param(node, "keys");
     const Granary__Attr *attr = op_param(node, "aggregate");
@@ -66,23 +66,28 @@ add_aggregate(const struct gr_node *node, const struct gr_aggregate *aggregate, 
     return err == GRANARY_OK ? gr_schema_add(schema, aggregate->name, dtype) : err;
 }
 
-static granary_err
-infer_groupby(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+granary_err
+op_groupby_columns(const struct gr_node *node, const struct gr_schema *input, struct gr_schema *schema)
 {
-    const struct gr_schema *input = &inputs[0]->schema;
     struct gr_aggregate *aggregates = NULL;
     size_t count = 0;
-    granary_err err = op_add_columns(op_param(node->node, "keys"), input, &type->schema);
+    granary_err err = op_add_columns(op_param(node->node, "keys"), input, schema);
 
-    err = err == GRANARY_OK ? op_refuse_lists(&type->schema, NULL, "grouped by") : err;
+    err = err == GRANARY_OK ? op_refuse_lists(schema, NULL, "grouped by") : err;
     if (err == GRANARY_OK) {
         err = gr_aggregates_parse(op_param(node->node, "aggregate"), &aggregates, &count);
     }
     for (size_t i = 0; i < count && err == GRANARY_OK; i++) {
-        err = add_aggregate(node, &aggregates[i], input, &type->schema);
+        err = add_aggregate(node, &aggregates[i], input, schema);
     }
     gr_aggregates_free(aggregates, count);
     return err;
+}
+
+static granary_err
+infer_groupby(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    return op_groupby_columns(node, &inputs[0]->schema, &type->schema);
 }
 
 granary_err
@@ -170,8 +175,8 @@ gr_groupby_reads(const struct gr_op_use *use, const struct gr_schema *schema, bo
     return err;
 }
 
-static granary_err
-reads_groupby(const struct gr_op_use *use, bool *needed, bool *const reads[2])
+granary_err
+op_reads_groupby(const struct gr_op_use *use, bool *needed, bool *const reads[2])
 {
     struct gr_schema schema = {0};
     bool *all = NULL;
@@ -205,12 +210,12 @@ origin_groupby(const struct gr_op_use *use, const char *column, size_t *ret_inpu
 
 const struct gr_operator gr_op_groupby = {
     .traits = GR_OP_TAKES_CONDITIONS | GR_OP_LETS_CONDITIONS_DOWN | GR_OP_DROPS_ROWS,
-    .check = check_groupby,
+    .check = op_check_groupby,
     .infer = infer_groupby,
     .rewrite = keys_of_groupby,
     .columns = GR_COLUMNS_ENTRIES,
     .entries = "aggregate",
-    .reads = reads_groupby,
+    .reads = op_reads_groupby,
     .origin = origin_groupby,
 };
 

@@ -34,6 +34,11 @@ granary_err op_refuse_lists(const struct gr_schema *schema, const Granary__Attr 
 granary_err
 op_infer_same(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
 
+/* groupby and its halves: check(); the columns of keys and aggregates over an input; reads(). */
+granary_err op_check_groupby(const Granary__Node *node, enum gr_tile_op op);
+granary_err op_groupby_columns(const struct gr_node *node, const struct gr_schema *input, struct gr_schema *schema);
+granary_err op_reads_groupby(const struct gr_op_use *use, bool *needed, bool *const reads[2]);
+
 /* reads(): the columns needed, which are the input's. */
 granary_err op_reads_same(const struct gr_op_use *use, bool *needed, bool *const reads[2]);
 /* ... found by name. */

@@ -361,6 +361,9 @@ gr_map_program(enum gr_tile_op op, Granary__Attr *const *attrs, size_t attr_coun
     const Granary__Attr *min = GR_PARAMS(clip, attrs, attr_count)->min;
     const Granary__Attr *max = GR_PARAMS(clip, attrs, attr_count)->max;
 
+    if (op == GR_TILE_reduce_partial) { /* its functions are operators, too */
+        op = (enum gr_tile_op)gr_op_find(GR_PARAMS(reduce_partial, attrs, attr_count)->function);
+    }
     switch (op) {
     case GR_TILE_any:
     case GR_TILE_all:

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/sized.h"
 #include "base/text/buf.h"
 #include "granary/stream.h"
 #include "object/client.h"
@@ -47,6 +48,8 @@ struct import {
     granary_client *client;
     int fd;
     const granary_id *wanted; /* NULL: the id it had */
+    uint64_t size_hint;       /* of somebody who is trusted, unlike the header */
+    const granary_object_options *options;
     granary_id id;
     granary_writer *writer;
     struct gr_buf meta;
@@ -80,10 +83,11 @@ static granary_err
 import_begin(void *context, const struct portable_header *header)
 {
     struct import *import = context;
-    uint64_t hint = header->data_size < HINT_MOST ? header->data_size : HINT_MOST;
+    uint64_t most = import->size_hint > HINT_MOST ? import->size_hint : HINT_MOST;
+    uint64_t hint = header->data_size < most ? header->data_size : most;
 
     import->id = import->wanted == NULL ? header->id : *import->wanted;
-    return granary_writer_open(import->client, import->id, hint, NULL, &import->writer);
+    return granary_writer_open(import->client, import->id, hint, import->options, &import->writer);
 }
 
 static granary_err
@@ -99,13 +103,18 @@ import_place(void *context, bool meta, uint32_t size, void **ret_at)
 }
 
 granary_err
-granary_object_import(granary_client *client, int fd, const granary_id *id, granary_id *ret_id)
+granary_object_import_with_sized(granary_client *client, int fd, const granary_id *id, uint64_t size_hint,
+                                 const granary_object_options *theirs, granary_id *ret_id, size_t options_size)
 {
-    struct import import = {.client = client, .fd = fd, .wanted = id};
+    granary_object_options options;
+    struct import import = {.client = client, .fd = fd, .wanted = id, .size_hint = size_hint, .options = &options};
     const struct portable_source source = {
         .read = read_fd, .begin = import_begin, .place = import_place, .context = &import};
     granary_err err = gr_client_check(client);
 
+    if (err == GRANARY_OK) {
+        err = gr_sized_take(&options, sizeof options, theirs, options_size);
+    }
     if (err == GRANARY_OK) {
         err = portable_read(&source);
     }
@@ -122,4 +131,10 @@ granary_object_import(granary_client *client, int fd, const granary_id *id, gran
         *ret_id = import.id;
     }
     return GRANARY_OK;
+}
+
+granary_err
+granary_object_import(granary_client *client, int fd, const granary_id *id, granary_id *ret_id)
+{
+    return granary_object_import_with(client, fd, id, 0, NULL, ret_id);
 }

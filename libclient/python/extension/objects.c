@@ -164,6 +164,46 @@ put_error(PyObject *object, PyObject *args)
     return done(err);
 }
 
+/* ---- through a descriptor, in checksummed chunks ---- */
+
+static PyObject *
+write_object(PyObject *object, PyObject *args)
+{
+    Client *self = (Client *)object;
+    int fd, timeout_ms = 0;
+    granary_id id;
+    granary_err err;
+
+    if (!PyArg_ParseTuple(args, "O&i|i", id_convert, &id, &fd, &timeout_ms) || client_enter(self) == NULL) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    err = granary_object_export(self->client, id, fd, timeout_ms);
+    Py_END_ALLOW_THREADS
+    client_leave(self);
+    return done(err);
+}
+
+static PyObject *
+read_object(PyObject *object, PyObject *args)
+{
+    Client *self = (Client *)object;
+    granary_object_options options = {.counted = true};
+    unsigned long long size_hint = 0;
+    granary_id id;
+    int fd;
+    granary_err err;
+
+    if (!PyArg_ParseTuple(args, "O&i|K", id_convert, &id, &fd, &size_hint) || client_enter(self) == NULL) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    err = granary_object_import_with(self->client, fd, &id, size_hint, &options, NULL);
+    Py_END_ALLOW_THREADS
+    client_leave(self);
+    return done(err);
+}
+
 /* ---- one id, and nothing more ---- */
 
 static PyObject *delete (PyObject *object, PyObject *argument)
@@ -470,6 +510,8 @@ PyMethodDef object_methods[] = {
     METHOD("create", create, "create(id, size, meta_size=0, ...) -> Buffer"),
     METHOD("put", put, "put(id, data, meta=b'')"),
     {"put_error", put_error, METH_VARARGS, "put_error(id, code, message)"},
+    {"write_object", write_object, METH_VARARGS, "write_object(id, fd, timeout_ms=0)"},
+    {"read_object", read_object, METH_VARARGS, "read_object(id, fd, size_hint=0): counted"},
     {"delete", delete, METH_O, "delete(id)"},
     {"delete_tree", delete_tree, METH_O, "delete_tree(id) -> how many were deleted"},
     {"prefetch", prefetch, METH_O, "prefetch(id)"},

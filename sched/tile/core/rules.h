@@ -131,8 +131,9 @@ const struct gr_tiled *tiling_input(struct tiling *t, size_t i, size_t k);
  */
 const struct gr_measured *tiling_measured(struct tiling *t, size_t i, size_t k);
 
-/* Put `columns` into the set: the names of the columns the step yields; with dtypes, also `dtypes`. */
+/* Put `columns` into the set: the names of the columns the step yields; with dtypes, also `dtypes`, or only these. */
 void tiling_add_columns(struct tiling *t, const struct gr_step *step, gr_attrs attrs);
+void tiling_add_only_dtypes(struct tiling *t, const struct gr_step *step, gr_attrs attrs);
 void tiling_add_dtypes(struct tiling *t, const struct gr_step *step, gr_attrs attrs);
 
 #define NAMES(...)                                                                                                     \

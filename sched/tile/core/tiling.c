@@ -191,7 +191,7 @@ tiling_add_columns(struct tiling *t, const struct gr_step *step, gr_attrs attrs)
 }
 
 void
-tiling_add_dtypes(struct tiling *t, const struct gr_step *step, gr_attrs attrs)
+tiling_add_only_dtypes(struct tiling *t, const struct gr_step *step, gr_attrs attrs)
 {
     const struct gr_schema *schema = &step->type->schema;
     char **dtypes = tiling_scratch(t, schema->count, sizeof *dtypes);
@@ -202,8 +202,14 @@ tiling_add_dtypes(struct tiling *t, const struct gr_step *step, gr_attrs attrs)
             dtypes[count++] = (char *)(uintptr_t)granary_dtype_name(schema->fields[c].dtype); /* copied, not written */
         }
     }
-    tiling_add_columns(t, step, attrs);
     gr_attrs_add(t->chunks, attrs, dtypes == NULL ? NULL : gr_attr_new_strings("dtypes", dtypes, count));
+}
+
+void
+tiling_add_dtypes(struct tiling *t, const struct gr_step *step, gr_attrs attrs)
+{
+    tiling_add_columns(t, step, attrs);
+    tiling_add_only_dtypes(t, step, attrs);
 }
 
 /* The input's pieces through a filter, or a select, of what is read. */

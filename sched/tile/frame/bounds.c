@@ -74,7 +74,8 @@ uint64_t
 tiling_distinct(const struct tiling *t, size_t i, size_t k, const char *column)
 {
     const struct gr_step *step = &t->steps->steps[i];
-    struct place place = {step->inputs[k], step->op == GR_TILE_groupby ? tiling_source_column(t, i, column) : column};
+    bool groups = step->op == GR_TILE_groupby || step->op == GR_TILE_groupby_partial;
+    struct place place = {step->inputs[k], groups ? tiling_source_column(t, i, column) : column};
 
     if (place.name == NULL) {
         return 0;

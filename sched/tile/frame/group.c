@@ -89,10 +89,8 @@ groups_guess(struct tiling *t, size_t i, uint64_t *ret_groups)
     return true;
 }
 
-/* How many groups there may be, for how the work is cut: asks for nothing that is not known. UINT64_MAX: nobody knows.
- */
-static uint64_t
-groups_estimate(struct tiling *t, size_t i, const struct gr_tiled *in)
+uint64_t
+group_estimate(struct tiling *t, size_t i, const struct gr_tiled *in)
 {
     uint64_t bound = groups_bound(t, i);
     uint64_t guess;
@@ -144,8 +142,7 @@ static granary_err
 group_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, gr_attrs map_attrs, gr_attrs attrs, size_t parts,
                struct gr_tiled *out)
 {
-    struct group_maps maps = {
-        .count = group_maps(t, in, groups_estimate(t, i, in)), .attrs = map_attrs, .parts = parts};
+    struct group_maps maps = {.count = group_maps(t, in, group_estimate(t, i, in)), .attrs = map_attrs, .parts = parts};
     uint64_t total = bytes_sum(in->bytes, in->count);
     struct gr_piece *pieces = tiling_scratch(t, maps.count + 1, sizeof *pieces);
     uint64_t read;
@@ -206,9 +203,8 @@ parts_for_memory(struct tiling *t, size_t i, const struct gr_tiled *in, uint64_t
     return (size_t)(parts > PARTS_MOST ? PARTS_MOST : parts);
 }
 
-/* Whether tables hold values of rows, and not only what they add up to. */
-static bool
-keeps_values(const struct tiling *t, size_t i)
+bool
+group_keeps_values(const struct tiling *t, size_t i)
 {
     struct gr_aggregate *aggregates = NULL;
     size_t count = 0;
@@ -260,7 +256,7 @@ static granary_err
 group_in_tree(struct tiling *t, size_t i, const struct gr_tiled *in, const struct group_attrs *attrs, uint64_t groups,
               struct gr_piece *ret_piece, uint64_t *ret_bytes)
 {
-    struct group_maps maps = {.count = group_maps(t, in, groups_estimate(t, i, in)), .attrs = attrs->map, .parts = 1};
+    struct group_maps maps = {.count = group_maps(t, in, group_estimate(t, i, in)), .attrs = attrs->map, .parts = 1};
     uint64_t most = groups_bytes(t, i, groups);
     struct gr_tiled tables;
     size_t count;
@@ -319,7 +315,7 @@ tile_groupby(struct tiling *t, size_t i)
     }
     attrs.map = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna", "where", "columns"));
     attrs.merge = tiling_attrs(t, i, NAMES("keys", "aggregate", "dropna"));
-    attrs.keeps = keeps_values(t, i);
+    attrs.keeps = group_keeps_values(t, i);
     if (!by_hash(t, i) && gr_step_attr(&t->steps->steps[i], "keys")->n_strings > 0 &&
         (parts = parts_for_memory(t, i, in, attrs.keeps ? UINT64_MAX : groups_bound(t, i))) > 1) {
         return groupby_sorted(t, i, in, attrs.map, attrs.merge, parts);

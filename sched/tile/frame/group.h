@@ -48,6 +48,13 @@ const char *tiling_source_column(const struct tiling *t, size_t i, const char *c
 /* Whether all pieces are there already, or columns of some that are: reading one with others costs nothing. */
 bool group_is_stored(const struct tiling *t, const struct gr_tiled *in);
 
+/* How many groups there may be, for how the work is cut: asks for nothing that is not known. UINT64_MAX: nobody knows.
+ */
+uint64_t group_estimate(struct tiling *t, size_t i, const struct gr_tiled *in);
+
+/* Whether tables hold values of rows, and not only what they add up to. */
+bool group_keeps_values(const struct tiling *t, size_t i);
+
 /*
  * How many tables are to be made of the input.
  *

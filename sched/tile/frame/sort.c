@@ -23,9 +23,8 @@ enum {
 #define PART_BYTES      ((uint64_t)4 << 20) /* of little data: words and rows of a part fit the cache */
 #define PART_BYTES_MOST ((uint64_t)16 << 20)
 
-/* What the step says of the order. Errors: ENOMEM */
-static granary_err
-order_init(struct tiling *t, size_t i, struct tile_order *ret_order)
+granary_err
+tile_order_init(struct tiling *t, size_t i, struct tile_order *ret_order)
 {
     const struct gr_step *step = &t->steps->steps[i];
     const Granary__Attr *by = gr_step_attr(step, "by");
@@ -51,9 +50,8 @@ order_init(struct tiling *t, size_t i, struct tile_order *ret_order)
     return GRANARY_OK;
 }
 
-/* by; descending and nulls_first, once a column. */
-static gr_attrs
-sort_attrs(struct tiling *t, const struct tile_order *order, const char *count_name, int64_t count)
+gr_attrs
+tile_order_attrs(struct tiling *t, const struct tile_order *order, const char *count_name, int64_t count)
 {
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
 
@@ -79,13 +77,14 @@ sort_at_once(struct tiling *t, size_t i, const struct gr_tiled *in, const struct
     uint64_t bytes = bytes_sum(in->bytes, in->count);
 
     return tiling_yield_one(
-        t, i, tiling_add(t, i, GR_CHUNK_sort, sort_attrs(t, order, NULL, 0), in->pieces, in->count, bytes), bytes);
+        t, i, tiling_add(t, i, GR_CHUNK_sort, tile_order_attrs(t, order, NULL, 0), in->pieces, in->count, bytes),
+        bytes);
 }
 
 static granary_err
 sort_first(struct tiling *t, size_t i, const struct gr_tiled *in, const struct tile_order *order, int64_t limit)
 {
-    gr_attrs attrs = sort_attrs(t, order, "limit", limit);
+    gr_attrs attrs = tile_order_attrs(t, order, "limit", limit);
     uint64_t limit_bytes = (uint64_t)limit * 64 * gr_step_width(&t->steps->steps[i]);
     struct gr_tiled first;
     size_t count;
@@ -137,14 +136,14 @@ add_pivots(struct tiling *t, size_t i, const struct gr_tiled *in, const struct t
         return tile_no_memory();
     }
     samples = samples < SAMPLES_MIN ? SAMPLES_MIN : samples > SAMPLES_MAX ? SAMPLES_MAX : samples;
-    sample_attrs = sort_attrs(t, order, "samples", (int64_t)samples);
+    sample_attrs = tile_order_attrs(t, order, "samples", (int64_t)samples);
     for (size_t p = 0; p < in->count; p++) {
         const gr_attrs attrs[2] = {sample_attrs, tiling_number(t, "chunk", p)};
 
         pieces[p] = tiling_add_own(t, i, GR_CHUNK_sort_sample, attrs, &in->pieces[p], 1,
                                    64 * samples < in->bytes[p] ? 64 * samples : in->bytes[p]);
     }
-    *ret_pivots = tiling_add(t, i, GR_CHUNK_sort_pivots, sort_attrs(t, order, "parts", (int64_t)parts), pieces,
+    *ret_pivots = tiling_add(t, i, GR_CHUNK_sort_pivots, tile_order_attrs(t, order, "parts", (int64_t)parts), pieces,
                              in->count, 64 * parts);
     return GRANARY_OK;
 }
@@ -154,8 +153,8 @@ sort_in_parts(struct tiling *t, size_t i, const struct gr_tiled *in, const struc
 {
     struct gr_tiled *out = &t->tiled[i];
     size_t parts = count_parts(t, in, total);
-    gr_attrs split_attrs = sort_attrs(t, order, "parts", (int64_t)parts);
-    gr_attrs part_attrs = sort_attrs(t, order, NULL, 0);
+    gr_attrs split_attrs = tile_order_attrs(t, order, "parts", (int64_t)parts);
+    gr_attrs part_attrs = tile_order_attrs(t, order, NULL, 0);
     struct gr_piece *dealt = tiling_scratch(t, in->count, sizeof *dealt);
     struct gr_piece pivots;
     granary_err err = dealt == NULL ? tile_no_memory() : add_pivots(t, i, in, order, parts, &pivots);
@@ -225,7 +224,7 @@ tile_sort(struct tiling *t, size_t i)
         }
         total = measured->all_bytes;
     }
-    err = order_init(t, i, &order);
+    err = tile_order_init(t, i, &order);
     if (err != GRANARY_OK) {
         return err;
     }

@@ -12,6 +12,11 @@ struct tile_order {
     bool nan_largest;
 };
 
+/* What a sort, or a step with the parameters of one, says of the order. Errors: ENOMEM */
+granary_err tile_order_init(struct tiling *t, size_t i, struct tile_order *ret_order);
+/* A set of by, descending and nulls_first, once a column, and nan_largest; and a number, unless its name is NULL. */
+gr_attrs tile_order_attrs(struct tiling *t, const struct tile_order *order, const char *count_name, int64_t count);
+
 /* The step's pieces are those of `in`, sorted; equal rows in the order of `in`. total: its bytes, about.
  * Errors: ENOMEM */
 granary_err

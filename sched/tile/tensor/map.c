@@ -61,13 +61,36 @@ choose_block(const struct tiling *t, const struct gr_step *step, struct gr_grid 
         elements = theirs > elements ? theirs : elements;
     }
     tile_shrink(grid->block, grid->dims, elements);
+}
+
+/* Dimensions that are not reduced come in one piece, the others in pieces of so many elements as a block may have. */
+static void
+widen_block(const struct tiling *t, const bool *reduced, struct gr_grid *grid)
+{
+    int64_t most = tile_block_elements(t);
+
     for (int d = 0; d < grid->dims; d++) {
-        grid->splits[d] = grid->shape[d] == 0 ? 1 : (grid->shape[d] - 1) / grid->block[d] + 1;
+        if (!reduced[d]) {
+            grid->block[d] = grid->shape[d] > 0 ? grid->shape[d] : 1;
+            most /= grid->block[d];
+        }
+    }
+    for (int d = 0; d < grid->dims; d++) {
+        if (reduced[d]) {
+            grid->block[d] = grid->block[d] < most ? grid->block[d] : most > 0 ? most : 1;
+            most /= grid->block[d];
+        }
     }
 }
 
 granary_err
 tile_align(struct tiling *t, size_t i, struct tile_aligned *ret_aligned)
+{
+    return tile_align_whole(t, i, NULL, ret_aligned);
+}
+
+granary_err
+tile_align_whole(struct tiling *t, size_t i, const bool *reduced, struct tile_aligned *ret_aligned)
 {
     const struct gr_step *step = &t->steps->steps[i];
     struct tile_aligned *a = ret_aligned;
@@ -82,6 +105,12 @@ tile_align(struct tiling *t, size_t i, struct tile_aligned *ret_aligned)
         return err;
     }
     choose_block(t, step, &a->grid);
+    if (reduced != NULL) {
+        widen_block(t, reduced, &a->grid);
+    }
+    for (int d = 0; d < a->grid.dims; d++) {
+        a->grid.splits[d] = a->grid.shape[d] == 0 ? 1 : (a->grid.shape[d] - 1) / a->grid.block[d] + 1;
+    }
     for (size_t k = 0; k < a->count && err == GRANARY_OK; k++) {
         const struct gr_tiled *input = &t->tiled[step->inputs[k]];
         int shift = a->grid.dims - input->grid->dims;

@@ -31,8 +31,8 @@ struct tile_partials {
     struct gr_piece *pieces; /* of the first function; those of the others are the operator's next outputs */
 };
 
-static void
-read_axes(const struct gr_step *step, int dims, bool *ret_reduced)
+void
+tile_read_axes(const struct gr_step *step, int dims, bool *ret_reduced)
 {
     const Granary__Attr *axes = gr_step_attr(step, "axes");
 
@@ -60,7 +60,7 @@ reduction_init(const struct tiling *t, size_t i, const struct tile_aligned *in, 
     program = gr_step_program(t->steps, step);
     r->dtype = program != NULL && program->n_strings == 0 ? t->steps->steps[step->inputs[0]].type->dtype : GRANARY_BOOL;
     granary__attr__free_unpacked(program, NULL);
-    read_axes(step, dims, r->reduced);
+    tile_read_axes(step, dims, r->reduced);
     r->keep = GR_STEP_PARAMS(sum, step)->keepdims;
     for (int d = 0; d < dims; d++) {
         r->per_result *= r->reduced[d] ? in->grid.shape[d] : 1;
@@ -107,8 +107,8 @@ goes_along(const struct tiling *t, size_t i, size_t other, int dims)
         memcmp(a->inputs, b->inputs, a->input_count * sizeof *a->inputs) != 0) {
         return false;
     }
-    read_axes(a, dims, ours);
-    read_axes(b, dims, theirs);
+    tile_read_axes(a, dims, ours);
+    tile_read_axes(b, dims, theirs);
     programs[0] = gr_step_program(t->steps, a);
     programs[1] = gr_step_program(t->steps, b);
     same = programs[0] != NULL && programs[1] != NULL && programs[0]->n_strings == programs[1]->n_strings &&

@@ -22,6 +22,12 @@ struct tile_aligned {
 /* Errors: ENOMEM, EINVAL */
 granary_err tile_align(struct tiling *t, size_t i, struct tile_aligned *ret_aligned);
 
+/* The same, but dimensions that are not flagged as reduced are in one piece. */
+granary_err tile_align_whole(struct tiling *t, size_t i, const bool *reduced, struct tile_aligned *ret_aligned);
+
+/* Which dimensions a step's attribute `axes` names; all without it. */
+void tile_read_axes(const struct gr_step *step, int dims, bool *ret_reduced);
+
 /* The inputs' pieces under a block. */
 void tile_aligned_at(const struct tile_aligned *aligned, const int64_t *position, struct gr_piece *ret_pieces);
 

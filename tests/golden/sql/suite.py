@@ -279,6 +279,7 @@ class Asker:
         graph, key = ctypes.c_void_p(), ctypes.create_string_buffer(64)
         raw = sql.encode()
         client = self.engine.client
+        written = self.engine.optimizer and self.engine.optimizer.submit('sql', raw)
 
         def told(err):
             """An error in the words of the statement."""
@@ -287,7 +288,10 @@ class Asker:
 
         _check(_library.granary_sql_graph(client, raw, len(raw), ctypes.byref(graph)))
         try:
-            told(_library.granary_graph_submit(client, graph, ctypes.byref(_GraphOptions()), key))
+            if written:
+                key = written
+            else:
+                told(_library.granary_graph_submit(client, graph, ctypes.byref(_GraphOptions()), key))
         finally:
             _library.granary_graph_destroy(graph)
         try:

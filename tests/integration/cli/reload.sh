@@ -21,6 +21,15 @@ printf 'memory = 64M\nexecutors = 1\n' >"$conf"
 GRANARY_RESOURCE=gpu=1 granary up --log info >/dev/null
 remember_prefix
 says 'nothing has changed'
+(echo n; seq 1500000) >"$work/numbers.csv" # with more memory it is cut into fewer chunks
+[ "$(granary load before "$work/numbers.csv")" = 'before: 1500000 rows in 4 chunks' ] || fail "chunks with 64M"
+granary forget before
+printf 'memory = 32M\nexecutors = 1\n' >"$conf"
+says 'applied +memory +32M'
+[ "$(granary load after "$work/numbers.csv")" = 'after: 1500000 rows in 6 chunks' ] || fail "graphs are planned with what there was"
+granary forget after
+printf 'memory = 64M\nexecutors = 1\n' >"$conf"
+says 'applied +memory +64M'
 ids=$(for i in $(seq 12); do head -c 4M /dev/urandom | granary put -; done)
 
 # Less memory: objects go to disk, and can be read. Log and executors change, a level of the command line does not.
@@ -64,6 +73,9 @@ printf 'memory = 48M\nexecutors = 1\nschedulers = 2\npressure = no\n' >"$conf"
 says 'applied +pressure +no'
 await capacity 50331648
 
+# What is gone from the file is as it is built in.
+printf 'memory = 48M\nexecutors = 1\nschedulers = 2\n' >"$conf"
+says 'applied +pressure +what is built in'
 granary fsck >/dev/null || fail "fsck after pressure"
 granary down >/dev/null
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"

@@ -61,9 +61,22 @@ granary down --instance "$work/other" >/dev/null
 granary down >/dev/null
 cp -r "$work/backup" "$work/torn"
 truncate -s 100 "$work/torn/root"
-expect 8 'root is damaged' granary restore "$work/torn"
+expect 8 'is damaged: of .* files with' granary restore "$work/torn"
+expect 8 'root is damaged' granary restore --damaged "$work/torn"
 [ -z "$(leftovers)" ] && [ ! -e "$work/i" ] || fail "a restore that failed left $(leftovers) $(ls "$work/i")"
-granary restore "$work/backup" --json | grep -q '"files": ' || fail "restore --json"
+cp -r "$work/backup" "$work/cut"
+python3 - "$work/cut/s1.ledger" <<'END'
+import os, sys
+with open(sys.argv[1], "r+b") as ledger: ledger.seek(64); ledger.write(os.urandom(os.path.getsize(sys.argv[1]) - 64))
+END
+expect 8 'fsck --copy .* lists .* damage' granary restore "$work/cut"
+: >"$work/cut/backup.json"
+expect 8 'does not tell what it has' granary restore "$work/cut"
+[ -z "$(leftovers)" ] && [ ! -e "$work/i" ] || fail "a damaged backup left $(leftovers)"
+
+# Programs that copy backups may leave out blocks of zeros.
+cp -r --sparse=always "$work/backup" "$work/sparse"
+granary restore "$work/sparse" --json | grep -q '"files": ' || fail "restore --json"
 granary up --executors 1 >/dev/null
 checks "$work/i"
 granary down >/dev/null

@@ -70,6 +70,49 @@ python3 "$work/manager.py" "$work/notify3" $birds early || fail "a service that 
 [ ! -e "$work/i" ] || fail "a service stopped while it started left $(find "$work/i")"
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
 
+# In the background, too: whoever ends `granary up` while it starts does not want the instance.
+for signal in TERM INT; do
+    GRANARY_FAULT='cli/daemon_ready:delay=500ms@1' python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execvp("granary", ["granary", "up", "--executors", "1", "--memory", "64M"])' 2>"$work/err" &
+    starter=$!
+    await [ -e "$work/i/log/store.log" ]
+    kill -$signal $starter
+    status=0
+    wait $starter || status=$?
+    [ $status != 0 ] && grep -q '^granary: up: stopped ' "$work/err" || fail "up that is stopped: status $status: $(cat "$work/err")"
+    [ ! -e "$work/i" ] && [ -z "$(leftovers)" ] || fail "up that was stopped left $(leftovers) $(find "$work/i")"
+done
+
+# With the manager's socket alone, a command that looks for an instance first starts it, and waits until all of it is there.
+cat >"$work/lazy.py" <<'END'
+import os, select, signal, socket, subprocess, sys
+directory = os.environ["GRANARY_INSTANCE"]
+os.makedirs(directory, mode=0o700)
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(directory + "/store.sock")
+listener.listen(64)
+command = subprocess.Popen(sys.argv[2:])
+select.select([listener], [], [], 60)[0] or sys.exit("nobody connects")
+if sys.argv[1] == "fails":
+    listener.close()
+    sys.exit(command.wait(60))
+os.dup2(listener.fileno(), 3)
+code = """import os
+os.environ.update(LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+os.execvp("granary", ["granary", "up", "--foreground", "--executors", "1", "--memory", "64M"])"""
+service = subprocess.Popen([sys.executable, "-c", code], pass_fds=[3], stdout=subprocess.DEVNULL)
+status = command.wait(60)
+service.send_signal(signal.SIGTERM)
+service.wait(60)
+sys.exit(status)
+END
+python3 "$work/lazy.py" starts granary sql --keep six 'SELECT 6 * 7 AS n' >"$work/out" 2>&1 || fail "sql by the socket: $(cat "$work/out")"
+grep -qx '42' "$work/out" && grep -q "kept as table 'six'" "$work/out" || fail "sql by the socket: $(cat "$work/out")"
+rm -r "$work/i"
+expect 3 'what is behind it did not start: .systemctl' python3 "$work/lazy.py" fails granary sql 'SELECT 1'
+rm -r "$work/i"
+
 # The units are right, and a hardened one exposes little. Skipped where systemd's tools are not there.
 units=$GRANARY_SOURCE/tools/packaging/systemd
 if command -v systemd-analyze >/dev/null; then

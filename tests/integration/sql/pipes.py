@@ -169,6 +169,23 @@ def check_errors(pipes):
     pipes.refuse('name one of them', b'', 'sql', '--format', 'csv', '--csv', 'select 1')
 
 
+def check_endless(pipes):
+    """A pipe without an end leaves a part of the disk to others; one that fits is read on a disk that is nearly full."""
+    script = '''mount -t tmpfs -o size=48m none "$1" || exit 77
+export TMPDIR=$1
+yes | "$2" sql "select * from read_csv('-')" 2>"$1/said"; [ $? = 5 ] || { cat "$1/said"; exit 1; }
+grep -q "stdin, kept in $1: it does not end, .* 4.8 MiB are left to others" "$1/said" || { cat "$1/said"; exit 2; }
+yes | "$2" table append endless - 2>"$1/said"; [ $? = 5 ] || { cat "$1/said"; exit 3; }
+head -c 46M /dev/zero >"$1/filler"
+seq 1000 | "$2" sql "select count(*) as n from '-'" >"$1/said" || exit 4
+grep -q 1000 "$1/said" || exit 5'''
+    pipes.must('sql', 'CREATE TABLE endless (n text)')
+    folder = os.path.join(pipes.base, 'small')
+    os.mkdir(folder)
+    ended = subprocess.run(['unshare', '-rm', 'sh', '-c', script, 'sh', folder, pipes.granary], env=pipes.environment, capture_output=True)
+    assert ended.returncode in (0, 77) or b'unshare:' in ended.stderr, ended
+
+
 def check_killed(pipes):
     """What was read is gone with the command, however that ends; a read that waits can be interrupted."""
     for number in (signal.SIGKILL, signal.SIGINT):
@@ -208,5 +225,6 @@ with Pipes(binaries) as pipes:
     check_sources(pipes)
     check_fifos(pipes)
     check_errors(pipes)
+    check_endless(pipes)
     check_killed(pipes)
 check_private()

@@ -341,6 +341,8 @@ a_pipe_will_do(void **state)
     granary_client *client = fixture_connect(state);
     granary_id other = fixture_id(2);
     struct piped piped = {.client = fixture_connect(state)};
+    const granary_object_options counted = {.counted = true};
+    granary_object_info info;
     granary_view view;
     pthread_t thread;
     int ends[2];
@@ -349,8 +351,10 @@ a_pipe_will_do(void **state)
     piped.fd = ends[1];
     assert_ok(fixture_put(client, 1, 3 * MIB, 0));
     assert_int_equal(pthread_create(&thread, NULL, export_to_pipe, &piped), 0);
-    assert_ok(granary_object_import(client, ends[0], &other, NULL));
+    assert_ok(granary_object_import_with(client, ends[0], &other, 3 * MIB, &counted, NULL));
     assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_ok(granary_object_info_get(client, other, &info));
+    assert_true(info.counted);
     assert_ok(granary_object_get(client, other, 0, &view));
     assert_true(fixture_content_is(view.data, 1, 3 * MIB));
     granary_object_release(client, &view);

@@ -29,6 +29,7 @@ class Line(CommandLine):
         self.must('put', '--id-from', HTML, str(table))
         self.must('name', HTML, f'name:{HTML}')
         self.must('sql', '--keep', 'waves', 'SELECT n, sin(n) AS s FROM strange')
+        self.must('sql', '--keep', 'turned', "SELECT chr(8238) || 'abc' || chr(27) || '[31m' AS t, 9007199254740993 AS n, 0.0001 AS d FROM generate_series(1, 3)")
         self.must('sql', 'CREATE TABLE clicks (page text)')
 
 
@@ -74,6 +75,14 @@ def names_are_text(browser):
     until('the name', lambda: HTML in text(browser))
     go(browser, 'results/strange%2Ftable')
     until('the column', lambda: '<b>name</b>' in text(browser) and '<script>alert(3)</script>' in text(browser))
+    go(browser, 'results/turned%2Fresult')
+    until('what turns text and terminals, by its number', lambda: '\\u202eabc\\u001b[31m' in text(browser))
+    assert '9007199254740993' in text(browser)
+    for kind in browser.run('return G.plots'):
+        browser.run('const kind = document.querySelector("main select"); kind.value = arguments[0]; kind.dispatchEvent(new Event("change"))', kind)
+        said = browser.run('return document.querySelector("canvas.plot").getAttribute("aria-label")')
+        assert said.startswith(f'{kind} plot of n'), said
+    assert browser.run('return [G.tick(0.0025, 0.0005), G.tick(-1e-20, 0.1), G.tick(1e308, 2e307), G.short(2.5e9)].join()') == '0.0025,0.0,1e308,2.5 G'
     assert browser.run('return document.querySelectorAll("main img, main script, main b b, td b, th b").length') == 0
     assert browser.said() == []
 

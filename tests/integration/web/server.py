@@ -101,6 +101,27 @@ def other_sites_and_methods_are_refused(web):
     assert web.rows('api/graphs')
 
 
+def a_connection_takes_more_than_one_request(web):
+    """Sent at once, too; and garbage behind them ends the connection alone."""
+    with web.connect() as connection:
+        secret = f'Authorization: Bearer {web.token}\r\n' if web.token else ''
+        one = f'GET {web.front}api/graphs?fields=key HTTP/1.1\r\nHost: localhost\r\n{secret}\r\n'.encode()
+        connection.sendall(one * 40 + b'\xff' * 100 + b'\r\n\r\n')
+        answer = b''
+        while more := connection.recv(1 << 16):
+            answer += more
+    assert answer.count(b'HTTP/1.1 200') == 40 and answer.count(b'[["strange"]]') == 40, answer[:500]
+
+
+def numbers_are_whole(line, web):
+    """JavaScript would round integers beyond 2^53: they are texts. A text with digits stays as it is."""
+    line.must('sql', '--keep', 'large', "SELECT 9007199254740993 AS n, -9007199254740993 AS m, 7 AS k, 1.5e300 AS x, '\"9007199254740993,1' AS t")
+    assert web.json('api/rows?key=large/result')['answer'][0]['value'] == [{'n': '9007199254740993', 'm': '-9007199254740993', 'k': 7, 'x': 1.5e300, 't': '"9007199254740993,1'}]
+    assert [part['value'] for part in web.json(f'api/rows?key=large/result&key=strange/table')['answer']][1][0]['n'] == 1
+    line.must('forget', 'large')
+    assert all(row['text'] for row in web.json('api/recorder?last=5')['answer'])
+
+
 def the_page_needs_its_token(web):
     for shown in (None, 'Bearer ', f'Bearer {"0" * 32}', f'Bearer {web.token}x', f'Basic {web.token}'):
         for path in ('api/graphs', 'events', 'trace.json', 'login'):
@@ -256,6 +277,17 @@ def a_report_is_whole_or_not_there(line):
     assert ended.returncode == 4 and "'nothing'" in ended.stderr and file.read_text() == text, ended.stderr
     ended = line.call('report', 'strange', '-o', f'{line.base}/no/such.html')
     assert ended.returncode == 4 and 'no/such.html' in ended.stderr, ended.stderr
+    assert line.must('report', 'strange', '-o', '-').startswith('<!doctype html>')
+    device, link = pathlib.Path(line.base, 'device'), pathlib.Path(line.base, 'link')
+    os.mkfifo(device)
+    link.symlink_to(file)
+    with subprocess.Popen(['cat', str(device)], stdout=subprocess.PIPE, text=True) as reader:
+        line.must('report', 'strange', '-o', str(device))
+        assert reader.communicate()[0].startswith('<!doctype html>')
+    line.must('report', 'strange', '-o', str(link))
+    assert device.is_fifo() and link.is_symlink(), 'nothing but a file is replaced'
+    ended = line.call('report', 'strange', '-o', '/dev/full')
+    assert ended.returncode == 5 and 'No space left' in ended.stderr and pathlib.Path('/dev/full').is_char_device(), (ended.returncode, ended.stderr)
     assert not list(pathlib.Path(line.base).glob('*.new'))
 
 
@@ -280,10 +312,12 @@ with Line(sys.argv[1]) as line:
     web = Web(line, *QUICK)
     questions_are_answered(line, web)
     other_sites_and_methods_are_refused(web)
+    numbers_are_whole(line, web)
     a_thousand_connections_harm_nobody(web)
     an_open_page_costs_nothing(web)
     port = Web(line, '--listen', '127.0.0.1:0', *QUICK)
     other_sites_and_methods_are_refused(port)
+    a_connection_takes_more_than_one_request(port)
     the_page_needs_its_token(port)
     the_page_outlives_the_daemons(line, port)
     assert web.process.wait(30) == 0, 'its socket was in the directory of the instance that went down'

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -232,10 +234,114 @@ the_level_can_change(void **state)
     (void)unsetenv(GR_LOG_LEVEL_FILE);
 }
 
+/* ---- a log begins anew while processes write to it ---- */
+
+#define WRITERS 3
+#define LINES   4000
+
+static void
+write_lines(const char *log, const char *level, int writer)
+{
+    int fd = open(log, O_WRONLY | O_APPEND);
+
+    (void)dup2(fd, STDERR_FILENO);
+    (void)setenv(GR_LOG_LEVEL_FILE, level, 1);
+    gr_log_init("s");
+    for (int i = 0; i < LINES; i++) {
+        gr_log_info("LINE", "writer=%d line=%d", writer, i);
+    }
+    _exit(0);
+}
+
+/* Which lines are there; how many of them. */
+static unsigned
+find_lines(int fd, bool seen[WRITERS][LINES])
+{
+    FILE *file = fdopen(fd, "r");
+    unsigned found = 0;
+    char text[128];
+
+    rewind(file);
+    while (fgets(text, sizeof text, file) != NULL) {
+        int writer, i;
+        const char *at = strstr(text, "writer=");
+
+        assert_non_null(at);
+        assert_int_equal(sscanf(at, "writer=%d line=%d\n", &writer, &i), 2);
+        found += !seen[writer][i];
+        seen[writer][i] = true;
+    }
+    (void)fclose(file);
+    return found;
+}
+
+static void
+no_line_is_lost(void **state)
+{
+    static bool seen[WRITERS][LINES];
+    char directory[] = "/tmp/granary-log-XXXXXX", log[64], level[64], copy[64];
+    unsigned cuts = 0, found;
+    pid_t last;
+    int fds[3];
+
+    (void)state;
+    assert_non_null(mkdtemp(directory));
+    (void)snprintf(log, sizeof log, "%s/log", directory);
+    (void)snprintf(level, sizeof level, "%s/level", directory);
+    (void)snprintf(copy, sizeof copy, "%s/copy", directory);
+    fds[0] = open(log, O_RDWR | O_CREAT, 0600);
+    fds[1] = open(copy, O_RDWR | O_CREAT, 0600);
+    fds[2] = open(level, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(write(fds[2], "", 1), 1);
+    for (int i = 0; i < WRITERS; i++) {
+        if (fork() == 0) {
+            write_lines(log, level, i);
+        }
+    }
+    for (last = 0; last >= 0; last = waitpid(-1, NULL, WNOHANG)) {
+        assert_int_equal(lseek(fds[0], 0, SEEK_SET), 0);
+        assert_int_equal(gr_log_cut(level, fds[0], fds[1]), GRANARY_OK);
+        cuts++;
+    }
+    assert_in_range(cuts, 2, UINT_MAX);
+    found = find_lines(fds[1], seen) + find_lines(fds[0], seen);
+    assert_int_equal(found, WRITERS * LINES);
+    gr_fd_close(&fds[2]);
+    (void)unlink(log);
+    (void)unlink(level);
+    (void)unlink(copy);
+    (void)rmdir(directory);
+}
+
+/* Who begins a log anew and is killed meanwhile stops nobody. */
+static void
+a_turn_that_does_not_end_is_given_up(void **state)
+{
+    struct gr_log_shared shared = {.turn = 1};
+    char path[64];
+    int fd;
+
+    (void)state;
+    (void)snprintf(path, sizeof path, "/tmp/granary-turn-%d", (int)getpid());
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    assert_int_equal(write(fd, &shared, sizeof shared), (ssize_t)sizeof shared);
+    (void)setenv(GR_LOG_LEVEL_FILE, path, 1);
+    gr_log_init("s");
+    capture_begin();
+    gr_log_info("HERE", "all the same");
+    capture_end();
+    assert_string_equal(line + 24, " s INFO HERE all the same\n");
+    (void)unlink(path);
+    gr_fd_close(&fd);
+    (void)unsetenv(GR_LOG_LEVEL_FILE);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_line_is_lost),
+        cmocka_unit_test(a_turn_that_does_not_end_is_given_up),
         cmocka_unit_test(an_event_is_one_line),
         cmocka_unit_test(control_characters_do_not_get_through),
         cmocka_unit_test(a_flood_of_warnings_is_cut),

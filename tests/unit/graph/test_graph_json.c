@@ -1,3 +1,4 @@
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -237,6 +238,36 @@ bytes_that_are_no_text_are_refused(void **state)
     gr_buf_free(&deep);
 }
 
+/* A number that JSON does not have is a word, which the check takes for that number. */
+static void
+what_is_no_number_of_json_is_a_word(void **state)
+{
+    static const double values[] = {1.0 / 0.0, -1.0 / 0.0};
+    static const char *const words[] = {"\"inf\"", "\"-inf\"", "\"nan\""};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        Granary__Graph *graph = read_text("{\"nodes\": {\"x\": {\"op\": \"zeros\", \"shape\": [2]}, "
+                                          "\"a\": {\"op\": \"add\", \"input\": \"x\", \"value\": 1.5}}}");
+        double value = i < 2 ? values[i] : nan("");
+        struct gr_graph *checked = NULL;
+        struct gr_buf out = {0};
+        const Granary__Attr *attr;
+
+        graph->nodes[1]->attrs[0]->doubles[0] = value;
+        assert_int_equal(gr_graph_to_json(graph, &out), GRANARY_OK);
+        granary__graph__free_unpacked(graph, NULL);
+        assert_non_null(strstr(out.bytes, words[i]));
+        assert_int_equal(gr_graph_from_json(out.bytes, out.size, &graph), GRANARY_OK);
+        assert_int_equal(gr_graph_create(graph, &checked), GRANARY_OK);
+        attr = gr_attr_find(checked->nodes[1]->node->attrs, checked->nodes[1]->node->n_attrs, "value");
+        assert_int_equal(attr->kind, GRANARY__ATTR__KIND__DOUBLE);
+        assert_true(i < 2 ? attr->doubles[0] == value : isnan(attr->doubles[0]));
+        gr_graph_destroy(checked);
+        gr_buf_free(&out);
+    }
+}
+
 /* What JSON has no words for is an error, not a wrong text. */
 static void
 what_json_cannot_express_is_refused(void **state)
@@ -246,6 +277,7 @@ what_json_cannot_express_is_refused(void **state)
 
     (void)state;
     graph->nodes[0]->attrs[0]->doubles[0] = 1.0 / 0.0;
+    graph->nodes[0]->attrs[0]->kind = GRANARY__ATTR__KIND__DOUBLES;
     assert_fails(gr_graph_to_json(graph, &out), GRANARY_EINVAL, "node 'a': JSON cannot express its parameter 'value'");
     graph->nodes[0]->attrs[0]->doubles[0] = 1;
     graph->nodes[0]->attrs[0]->kind = GRANARY__ATTR__KIND__NONE;
@@ -272,6 +304,7 @@ main(void)
         cmocka_unit_test(every_kind_of_value_survives),
         cmocka_unit_test(mistakes_are_told_where_they_are),
         cmocka_unit_test(bytes_that_are_no_text_are_refused),
+        cmocka_unit_test(what_is_no_number_of_json_is_a_word),
         cmocka_unit_test(what_json_cannot_express_is_refused),
     };
 

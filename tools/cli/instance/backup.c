@@ -4,6 +4,7 @@
  */
 #include "cli/instance/backup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -151,19 +152,63 @@ copy_state(const struct gr_instance *instance, int to)
     return err;
 }
 
+/* One that is not there has nothing. */
+static granary_err
+measure_folder(int directory, const char *name, struct backup_size *size)
+{
+    struct dirent *entry;
+    struct stat st;
+    int fd = openat(directory, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+    if (dir == NULL) {
+        granary_err err = fd < 0 && errno == ENOENT ? GRANARY_OK : gr_fail_errno("%s", name);
+
+        gr_fd_close(&fd);
+        return err;
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, BACKUP_FILE) != 0 &&
+            fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode)) {
+            size->files++;
+            size->bytes += (uint64_t)st.st_size;
+        }
+    }
+    (void)closedir(dir);
+    return GRANARY_OK;
+}
+
+granary_err
+backup_measure(int directory, struct backup_size *ret_size)
+{
+    granary_err err;
+
+    *ret_size = (struct backup_size){0, 0};
+    err = measure_folder(directory, ".", ret_size);
+    err = err == GRANARY_OK ? measure_folder(directory, BACKUP_SPILL, ret_size) : err;
+    return err == GRANARY_OK ? measure_folder(directory, BACKUP_STATE, ret_size) : err;
+}
+
 /* All of it is on disk before the file that says so. */
 static granary_err
 sign(const struct gr_instance *instance, int to)
 {
+    struct backup_size size;
     char text[512];
-    int length = snprintf(text, sizeof text, "{\"instance\": \"%s\", \"version\": \"%s\", \"made_at_ms\": %lld}\n",
-                          instance->name, granary_version(), (long long)gr_wall_ms());
-    granary_err err = GRANARY_OK;
-    int fd;
+    granary_err err = backup_measure(to, &size);
+    int length, fd;
 
+    if (err != GRANARY_OK) {
+        return err;
+    }
     if (syncfs(to) < 0) {
         return gr_fail_errno("the copy cannot be kept");
     }
+    length = snprintf(
+        text, sizeof text,
+        "{\"instance\": \"%s\", \"version\": \"%s\", \"made_at_ms\": %lld, \"files\": %llu, \"bytes\": %llu}\n",
+        instance->name, granary_version(), (long long)gr_wall_ms(), (unsigned long long)size.files,
+        (unsigned long long)size.bytes);
     fd = openat(to, BACKUP_FILE, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     err = fd < 0 ? gr_fail_errno("%s", BACKUP_FILE) : gr_write_all(fd, text, (size_t)length);
     if (err == GRANARY_OK && (fsync(fd) < 0 || fsync(to) < 0)) {

@@ -8,4 +8,15 @@
 #define BACKUP_SPILL "spill" /* a folder with spill files */
 #define BACKUP_ROOT  "root"
 
+#include <stdint.h>
+
+#include "granary/types.h"
+
+/* What a backup has, but for BACKUP_FILE; that has these numbers, so a copy that lacks something is known. */
+struct backup_size {
+    uint64_t files, bytes;
+};
+
+granary_err backup_measure(int directory, struct backup_size *ret_size);
+
 #endif

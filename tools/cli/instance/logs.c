@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -84,23 +83,23 @@ logs_open(const struct supervisor_options *options)
     return GRANARY_OK;
 }
 
-/* All that is there now, into a new file. */
+/* All that is there goes into a new file. */
 static bool
-copy(const char *from, const char *to)
+cut(const struct gr_instance *instance, const char *from, const char *to)
 {
-    int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-    ssize_t n = in < 0 || out < 0 ? -1 : 1;
+    char level[PATH_MAX];
+    int log = open(from, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int made = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    bool done;
 
-    while (n > 0) {
-        n = sendfile(out, in, NULL, 1 << 20);
-    }
-    gr_fd_close(&in);
-    gr_fd_close(&out);
-    if (n < 0) {
+    level_file(instance, level);
+    done = log >= 0 && made >= 0 && gr_log_cut(level, log, made) == GRANARY_OK;
+    gr_fd_close(&log);
+    gr_fd_close(&made);
+    if (!done) {
         (void)unlink(to);
     }
-    return n == 0;
+    return done;
 }
 
 /* NAME.log.1 to NAME.log.N: each takes the place of the one behind it. */
@@ -117,22 +116,21 @@ move_on(const char *path, int files)
 }
 
 static void
-rotate(const char *path, uint64_t size, uint64_t most, int files)
+rotate(const struct gr_instance *instance, const char *path, uint64_t size, uint64_t most, int files)
 {
     char made[PATH_MAX], first[PATH_MAX];
 
     (void)snprintf(made, sizeof made, "%s.new", path);
     (void)snprintf(first, sizeof first, "%s.1", path);
-    if (files > 0 && !copy(path, made)) {
-        if (size < 2 * most) {
-            return;
-        }
-        gr_log_warn("LOG-DROPPED", "file=%s bytes=%llu why=no disk for a copy", path, (unsigned long long)size);
-    } else if (files > 0) {
+    if (files > 0 && cut(instance, path, made)) {
         move_on(path, files);
         (void)rename(made, first);
+    } else if (files == 0 || size >= 2 * most) {
+        if (files > 0) {
+            gr_log_warn("LOG-DROPPED", "file=%s bytes=%llu why=no disk for a copy", path, (unsigned long long)size);
+        }
+        (void)truncate(path, 0);
     }
-    (void)truncate(path, 0);
 }
 
 void
@@ -144,7 +142,7 @@ logs_rotate(const struct supervisor_options *options)
     for (size_t i = 0; options->log_size > 0 && i < sizeof names / sizeof names[0]; i++) {
         (void)snprintf(path, sizeof path, "%s/log/%s.log", options->instance.runtime, names[i]);
         if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size > options->log_size) {
-            rotate(path, (uint64_t)st.st_size, options->log_size, options->log_files);
+            rotate(&options->instance, path, (uint64_t)st.st_size, options->log_size, options->log_files);
         }
     }
 }

@@ -23,7 +23,7 @@ void logs_set_level(const struct gr_instance *instance, const char *level);
 
 /*
  * A log that has become too large is copied to NAME.log.1, and begins anew; older ones move on, the oldest goes. Writers
- * keep their files open: a line that is written at that moment may be lost. When there is no disk for the copy, the log
+ * keep their files open. When there is no disk for the copy, the log
  * goes on, and begins anew at twice the size.
  */
 void logs_rotate(const struct supervisor_options *options);

@@ -18,12 +18,14 @@
 #include "base/text/size.h"
 #include "cli/instance/logs.h"
 #include "cli/instance/pressure.h"
+#include "client/budget.h"
 #include "granary/granary.h"
 #include "granary/pool.h"
 #include "object/limits.h"
 
-#define ASK_MS  5000
-#define POOL_MS 2000 /* an order to executors goes on after that */
+#define ASK_MS   5000
+#define BUILT_IN "what is built in"
+#define POOL_MS  2000 /* an order to executors goes on after that */
 
 struct reload {
     struct settings settings;     /* of the last reading */
@@ -121,6 +123,20 @@ size_of(const char *text, uint64_t missing)
     return text != NULL && gr_size_parse(text, &bytes) != GRANARY_OK ? missing : bytes;
 }
 
+/* The store has it: a scheduler that does not hear of it plans as before, until it is started anew. */
+void
+reload_tell_budget(struct supervisor *self)
+{
+    granary_client *client = NULL;
+    granary_err err = connect_store(self, &client);
+
+    err = err == GRANARY_OK ? gr_sched_budget(client, size_of(self->memory, 0), ASK_MS) : err;
+    granary_disconnect(client);
+    if (err != GRANARY_OK) {
+        gr_log_warn("RELOAD", "the scheduler plans with the memory it was started with: %s", granary_error_message());
+    }
+}
+
 static granary_err
 apply_memory(struct supervisor *self, const struct settled *settled)
 {
@@ -132,6 +148,8 @@ apply_memory(struct supervisor *self, const struct settled *settled)
     if (err == GRANARY_OK) {
         (void)snprintf(self->memory, sizeof self->memory, "%llu", (unsigned long long)limits.memory_bytes);
         pressure_set_budget(&self->pressure, limits.memory_bytes);
+        self->memory_changed = true;
+        reload_tell_budget(self);
     }
     return err;
 }
@@ -292,13 +310,13 @@ change(struct reload *reload, struct supervisor *self, unsigned option, char *te
             return;
         }
         keep(reload, self, option, live[i].member, text);
-        gr_buf_addf(answer, "applied\t%s\t%s\n", name, text == NULL ? "" : text);
-        gr_log_info("RELOAD", "%s=%s", name, text == NULL ? "" : text);
+        gr_buf_addf(answer, "applied\t%s\t%s\n", name, text == NULL ? BUILT_IN : text);
+        gr_log_info("RELOAD", "%s=%s", name, text == NULL ? BUILT_IN : text);
         free(reload->running[option]);
         reload->running[option] = text;
         return;
     }
-    gr_buf_addf(answer, "restart\t%s\t%s\n", name, text == NULL ? "" : text);
+    gr_buf_addf(answer, "restart\t%s\t%s\n", name, text == NULL ? BUILT_IN : text);
     free(text);
 }
 

@@ -21,6 +21,9 @@ granary_err reload_create(const struct settings *settings, struct reload **ret_r
 /* Read, apply, and write the answer. */
 void reload_run(struct reload *reload, struct supervisor *self);
 
+/* The active scheduler plans with the budget as it is now. */
+void reload_tell_budget(struct supervisor *self);
+
 void reload_destroy(struct reload *reload);
 
 #endif

@@ -35,10 +35,71 @@ struct restore {
     int lock_fd;
     char *buffer;
     uint64_t files;
-    bool begun; /* what is there of the instance is ours to remove */
+    bool damaged; /* what is left of a damaged one will do */
+    bool begun;   /* what is there of the instance is ours to remove */
 };
 
 /* ---- what is refused ---- */
+
+#define OR_DAMAGED "restore another backup, or with --damaged what is left of this one"
+
+/* The number behind a name in the backup's own file. */
+static uint64_t
+number_in(const char *text, const char *name)
+{
+    const char *at = strstr(text, name);
+
+    return at == NULL ? UINT64_MAX : strtoull(at + strlen(name), NULL, 10);
+}
+
+/* Files that were lost or cut on the way. More than there were are somebody's own. */
+static granary_err
+check_size(const struct restore *restore)
+{
+    struct backup_size size, made;
+    char path[PATH_MAX];
+    char *text = NULL;
+    size_t length;
+    granary_err err = backup_measure(restore->from_fd, &size);
+
+    (void)snprintf(path, sizeof path, "%s/" BACKUP_FILE, restore->from);
+    err = err == GRANARY_OK ? gr_file_read(path, 4096, &text, &length) : err;
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    made = (struct backup_size){number_in(text, "\"files\": "), number_in(text, "\"bytes\": ")};
+    free(text);
+    if (made.files == UINT64_MAX || made.bytes == UINT64_MAX) {
+        return gr_fail(GRANARY_ECORRUPT, "%s is damaged: " BACKUP_FILE " does not tell what it has: " OR_DAMAGED,
+                       restore->from);
+    }
+    if (size.files < made.files || size.bytes < made.bytes) {
+        return gr_fail(GRANARY_ECORRUPT,
+                       "%s is damaged: of %" PRIu64 " files with %" PRIu64 " bytes it has %" PRIu64 " with %" PRIu64
+                       ": " OR_DAMAGED,
+                       restore->from, made.files, made.bytes, size.files, size.bytes);
+    }
+    return GRANARY_OK;
+}
+
+/* A store that takes over what is damaged keeps what it can, and notes the rest in its log: that is no restore. */
+static granary_err
+check_whole(const struct restore *restore)
+{
+    granary_inspector *inspector = NULL;
+    granary_check_summary summary;
+    granary_err err = check_size(restore);
+
+    err = err == GRANARY_OK ? granary_inspect_open_copy(restore->from, &inspector) : err;
+    err = err == GRANARY_OK ? granary_inspect_check(inspector, 0, NULL, NULL, &summary) : err;
+    granary_inspect_close(inspector);
+    if (err == GRANARY_OK && summary.damages > 0) {
+        return gr_fail(GRANARY_ECORRUPT,
+                       "%s is damaged: `granary fsck --copy %s` lists %" PRIu64 " damage%s: " OR_DAMAGED, restore->from,
+                       restore->from, summary.damages, cli_plural(summary.damages));
+    }
+    return err;
+}
 
 static granary_err
 check_backup(struct restore *restore)
@@ -49,12 +110,12 @@ check_backup(struct restore *restore)
     if (restore->from_fd < 0) {
         return gr_fail_errno("%s", restore->from);
     }
-    if (fstatat(restore->from_fd, BACKUP_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+    if (fstatat(restore->from_fd, BACKUP_FILE, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode)) {
         return gr_fail(GRANARY_EINVAL,
                        "%s: no backup: only what `granary snapshot --freeze` has completed can be restored",
                        restore->from);
     }
-    return GRANARY_OK;
+    return restore->damaged ? GRANARY_OK : check_whole(restore);
 }
 
 /* Whether a folder has files; one that is not there has none. */
@@ -277,11 +338,15 @@ undo(const struct restore *restore)
 static int
 run_restore(struct cli *cli)
 {
-    struct restore restore = {.from = cli->arguments[0], .from_fd = -1, .lock_fd = -1, .buffer = malloc(FILE_COPY)};
+    struct restore restore = *(const struct restore *)cli->self;
     struct json json = {0};
-    granary_err err = restore.buffer == NULL ? gr_fail(GRANARY_ENOMEM, "no memory to copy files")
-                                             : gr_instance_resolve(cli->instance, &restore.instance);
+    granary_err err = gr_instance_resolve(cli->instance, &restore.instance);
 
+    restore.from = cli->arguments[0];
+    restore.buffer = malloc(FILE_COPY);
+    if (err == GRANARY_OK && restore.buffer == NULL) {
+        err = gr_fail(GRANARY_ENOMEM, "no memory to copy files");
+    }
     err = err == GRANARY_OK ? restore_all(&restore) : err;
     if (err != GRANARY_OK && restore.begun) {
         char message[1024];
@@ -308,4 +373,10 @@ run_restore(struct cli *cli)
     return GRANARY_OK;
 }
 
-const struct command command_restore = {.run = run_restore};
+static const struct gr_option restore_options[] = {
+    {"damaged", 0, NULL, "restore what is left of a damaged backup; the store's log then tells what was lost",
+     GR_OPTION_FLAG(struct restore, damaged)},
+    {0}};
+
+const struct command command_restore = {
+    .options = restore_options, COMMAND_SELF(struct restore, .from_fd = -1, .lock_fd = -1), .run = run_restore};

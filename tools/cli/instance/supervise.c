@@ -392,6 +392,9 @@ bring_back(struct supervisor *self)
         if (err == GRANARY_OK) {
             await_active(self);
         }
+        if (err == GRANARY_OK && self->memory_changed && self->other_count > 0) {
+            reload_tell_budget(self);
+        }
     }
     self->retry_ns = INT64_MAX;
     if (err == GRANARY_ECANCELLED) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +80,34 @@ read_report(int fd)
     }
     message[used] = '\0';
     return gr_fail((granary_err)code, "%s", message);
+}
+
+/* Who is told to end while an instance starts does not want it: it is stopped. */
+static granary_err
+await_report(int fd, pid_t pid)
+{
+    struct pollfd fds[2] = {{.fd = fd, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+    bool stopped = false;
+    struct signalfd_siginfo told;
+    sigset_t stop, before;
+    int signal_fd;
+    granary_err err;
+
+    (void)sigemptyset(&stop);
+    (void)sigaddset(&stop, SIGINT);
+    (void)sigaddset(&stop, SIGTERM);
+    (void)sigaddset(&stop, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &stop, &before);
+    signal_fd = fds[1].fd = signalfd(-1, &stop, SFD_CLOEXEC | SFD_NONBLOCK);
+    while (fds[0].revents == 0) {
+        if (poll(fds, 2, -1) > 0 && read(signal_fd, &told, sizeof told) > 0) {
+            stopped = kill(pid, SIGTERM) == 0;
+        }
+    }
+    err = read_report(fd);
+    gr_fd_close(&signal_fd);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    return err == GRANARY_OK && stopped ? gr_fail(GRANARY_ECANCELLED, "stopped when it was just up") : err;
 }
 
 /* The daemons run elsewhere and find a topology file by its whole path. One that is wrong is to be told at once. */
@@ -165,7 +194,7 @@ supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
         _exit(granary_error_exit_status(err));
     }
     gr_fd_close(&report[1]);
-    err = read_report(report[0]);
+    err = options->die_with_parent ? read_report(report[0]) : await_report(report[0], pid);
     if (err != GRANARY_OK) {
         (void)waitpid(pid, NULL, 0);
     } else if (ret_pid != NULL) {

@@ -63,6 +63,14 @@ granary_err supervisor_start(const struct supervisor_options *options, pid_t *re
 pid_t supervisor_running(const struct gr_instance *instance);
 
 /*
+ * Whether an instance is up. One whose socket a service manager holds, to start it when somebody connects, is started, and
+ * waited for.
+ *
+ * Errors  EUNREACHABLE it did not start · ETIMEDOUT
+ */
+granary_err supervisor_summon(const struct gr_instance *instance, bool *ret_up);
+
+/*
  * Have the supervisor end without an end of its instance, and wait for that: objects, graphs and clients are there for the
  * next one. None that runs is fine. Errors: EPERM · ETIMEDOUT
  */

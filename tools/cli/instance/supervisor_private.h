@@ -22,7 +22,8 @@ struct supervisor {
     struct daemon others[SUPERVISOR_SCHEDULERS_MAX - 1]; /* schedulers beside the one in daemons; which is active, the
                                                             roster tells */
     int other_count;
-    char memory[32]; /* the store's budget in bytes, once it is up: the scheduler plans with it */
+    char memory[32];     /* the store's budget in bytes, once it is up: the scheduler plans with it */
+    bool memory_changed; /* since: a scheduler that stood by was started with another one */
     int64_t started_ms;
     int64_t retry_ns;    /* when what could not be started anew is tried again; INT64_MAX: all of it runs */
     int64_t watchdog_ns; /* when the service manager is to hear of it next */

@@ -75,6 +75,24 @@ print_event(const granary_flight_event *event)
     (void)putchar('\n');
 }
 
+/* "an object was sealed: data bytes 12, segment 3" */
+static const char *
+event_text(const void *row, char buffer[SHOW_TEXT])
+{
+    const granary_flight_event *event = row;
+    const char *sentence = granary_flight_event_text(event->kind);
+    int length = snprintf(buffer, SHOW_TEXT, "%.*s", (int)strcspn(sentence, ";"), sentence);
+    char label[64];
+
+    for (int i = 0; i < 2; i++) {
+        if (length < SHOW_TEXT && label_of(sentence, "ab"[i], label)) {
+            length += snprintf(buffer + length, (size_t)(SHOW_TEXT - length), "%s %s %" PRIu64,
+                               buffer[strcspn(buffer, ":")] == '\0' ? ":" : ",", label, i == 0 ? event->a : event->b);
+        }
+    }
+    return buffer;
+}
+
 static void
 write_id(const void *row, struct json *json)
 {
@@ -100,6 +118,7 @@ static const struct column columns[] = {{"sequence", NULL, 0, COLUMN(granary_fli
                                         {"id", NULL, 0, .write = write_id},
                                         {"a", NULL, 0, COLUMN(granary_flight_event, a)},
                                         {"b", NULL, 0, COLUMN(granary_flight_event, b)},
+                                        {"text", NULL, 0, .show = event_text},
                                         {0}};
 
 /* Print what is new; *last is the sequence number that was seen last, to tell of a gap. */

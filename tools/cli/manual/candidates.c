@@ -30,6 +30,7 @@ static const struct list objects = {.words = {"ls"}, .has_head = true};
 static const struct list names = {{"names"}, .column = 1};
 static const struct list object_names = {{"names"}, .column = 1, .before = "name:"};
 static const struct list graphs = {{"info", "graphs", "--fields", "key"}, .has_head = true};
+static const struct list targets = {{"info", "tileables", "--fields", "key"}, .has_head = true};
 static const struct list sessions = {{"sessions"}, .has_head = true, .column = 1};
 static const struct list counters = {{"counters"}, .column = 1};
 static const struct list tables = {{"table", "list"}, .has_head = true, .only = "table"};
@@ -47,6 +48,12 @@ static const char subjects[] =
     ;
 #undef SUBJECT
 #undef FIELD
+
+#define ERR(name, value, exit_status, text) #name "|"
+static const char errors[] =
+#include "contract/errors.def"
+    ;
+#undef ERR
 
 /* The first row that fits is taken. NULL fits everything. */
 static const struct kind {
@@ -73,9 +80,11 @@ static const struct kind {
     {"ID", NULL, NULL, .lists = {&object_names, &objects}},
     {"PREFIX", NULL, NULL, .lists = {&objects}},
     {"KEY", NULL, NULL, .lists = {&graphs}},
+    {"GRAPH", "read", NULL, .lists = {&targets}},
     {"GRAPH", NULL, NULL, .lists = {&graphs}},
     {"NUMBER", "executors", NULL, .lists = {&executors}},
     {"EXECUTOR", NULL, NULL, .lists = {&executors}},
+    {"CODE", NULL, NULL, .choices = errors},
     {"NODE", NULL, NULL, .lists = {&bands}},
     {"LEVEL", NULL, NULL, .choices = "memory|disk|remote"},
     {"LEVELS", NULL, NULL, .choices = "memory|disk|remote"},

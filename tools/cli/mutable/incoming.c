@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "base/spare.h"
 #include "cli/objects/read_whole.h"
 #include "cli/scheduler/scheduler.h"
 #include "cli/work/progress.h"
@@ -62,17 +63,19 @@ spool_fill(const struct incoming *incoming)
     static char block[BLOCK];
     granary_err err = GRANARY_OK;
     const int fd = incoming->spool_fd;
+    struct gr_spare spare;
     ssize_t size;
 
     if (incoming->text != NULL) {
         return gr_write_all(fd, incoming->text->bytes, incoming->text->size);
     }
+    gr_spare_begin(fd, &spare);
     do {
         size = read(STDIN_FILENO, block, sizeof block);
         if (size < 0 && errno != EINTR) {
             return gr_fail_errno("stdin");
         }
-        err = size > 0 ? gr_write_all(fd, block, (size_t)size) : GRANARY_OK;
+        err = size > 0 ? gr_spare_write(&spare, fd, block, (size_t)size) : GRANARY_OK;
     } while (err == GRANARY_OK && size != 0);
     return err == GRANARY_OK ? err : gr_fail_in(err, "stdin");
 }

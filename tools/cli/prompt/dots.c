@@ -48,7 +48,27 @@ run_mode(struct shell *shell, char *argument)
         return fail(".mode: one of these: " OUTPUT_MODES);
     }
     shell->run->format = format;
+    shell->plain_format = NULL;
     shell->cli->json = false;
+    return 0;
+}
+
+/* Rows as pictures, until they are to be as before. */
+static int
+run_plot(struct shell *shell, char *argument)
+{
+    bool off = argument == NULL || strcmp(argument, "off") == 0;
+    const struct gr_format *format = off ? shell->plain_format : output_plot(argument);
+
+    if (format == NULL && !off) {
+        return fail(".plot: one of these: " OUTPUT_PLOTS ", or off");
+    }
+    if (!off && shell->plain_format == NULL) {
+        shell->plain_format = shell->run->format;
+    } else if (off) {
+        shell->plain_format = NULL;
+    }
+    shell->run->format = format != NULL ? format : shell->run->format;
     return 0;
 }
 
@@ -189,6 +209,8 @@ static const struct dot dots[] = {
     {".output", "[FILE]", "write rows to a file, as its ending says; without one, to the terminal again", run_output,
      false},
     {".pager", "[on|off]", "read what is larger than the terminal through $PAGER", run_pager, false},
+    {".plot", "[KIND|off]", "draw rows as " OUTPUT_PLOTS ", the first column being labels; off: as before", run_plot,
+     false},
     {".quit", "", "end the prompt, as Ctrl-D does", run_quit, false},
     {".exit", "", "end the prompt", run_quit, false},
     {".read", "FILE", "run the statements and dot commands of a file", run_read, true},

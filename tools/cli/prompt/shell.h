@@ -24,6 +24,7 @@ struct shell {
     bool timer;
     int output_fd;                           /* .output; -1: stdout */
     const struct gr_format *terminal_format; /* run->format when output_fd was opened */
+    const struct gr_format *plain_format;    /* run->format before .plot; NULL: nothing is plotted */
     char *null_text;
     int depth; /* of .read in .read */
     bool ended;

@@ -8,6 +8,8 @@
 #include "cli/work/discard.h"
 #include "data/file/format.h"
 
+struct on; /* cli/cluster/on.h */
+
 /* Where the graph comes from. */
 struct run_source {
     const char *what;   /* the argument: "graph" */
@@ -39,6 +41,7 @@ struct run {
     const char *graph;
     const char *label; /* of the graph, in messages */
     bool show_graph;
+    bool optimized;                 /* ... as rules leave it */
     const char *plot;               /* one of OUTPUT_PLOTS */
     const char *stdout_format;      /* --format: the ending of a file's name */
     bool csv, schema;               /* as asked for: `format` says what comes of it */
@@ -51,6 +54,8 @@ struct run {
     const char *keep; /* the graph's key; NULL: none was given */
     bool replace;     /* whatever has that key */
     int64_t chunk_bytes;
+    int64_t fragments;      /* into how many parts it is cut, instead of being run; 0: it is run */
+    int64_t fragment_bytes; /* of a source that is cut, at least; 0: as the library has it */
     int timeout_ms;
     int priority;
     bool no_recall;
@@ -64,6 +69,9 @@ struct run {
     size_t output_count;
     struct supervisor_options private; /* when none is up */
     pid_t private_pid;
+    const char *on_where;  /* --on: other machines, or instances, that do the work; NULL: none */
+    const char *directory; /* which all of them see */
+    struct on *on;
     struct discard remains; /* of a graph that is to leave nothing in an instance of others */
     /* Of SQL alone. */
     const char *mode;      /* --mode, or NULL */

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cli/cluster/places.h"
 #include "cli/print/output.h"
 #include "cli/work/run.h"
+#include "granary/cut.h"
 #include "granary/sql.h"
 #include "sql/params.h"
 
@@ -117,6 +119,9 @@ run_check(struct cli *cli)
     struct run *run = cli->self;
 
     run->explain = run->explain || run->analyze;
+    if (run->on_where != NULL && (run->explain || run->show_graph)) {
+        return gr_fail(GRANARY_EINVAL, "--on and --explain, --analyze or --graph: name one of them");
+    }
     if (run->csv && run->schema) {
         return gr_fail(GRANARY_EINVAL,
                        "--csv and --schema: one prints the rows, the other their columns: name one of them");
@@ -160,6 +165,13 @@ run_check(struct cli *cli)
             i--;
         }
     }
+    if (run->fragments > 0 &&
+        (run->keep != NULL || run->show_graph || run->analyze || run->output_count > 0 || run->single_file != NULL)) {
+        return gr_fail(GRANARY_EINVAL, "--fragments shows a plan and runs nothing: leave out what is for results");
+    }
+    if (run->fragments == 0 && run->fragment_bytes > 0) {
+        return gr_fail(GRANARY_EINVAL, "--fragment-bytes: for what? Write --fragments N, too");
+    }
     return run->single_file != NULL && run->output_count > 0
                ? gr_fail(GRANARY_EINVAL, "--arrow, --npy and -o: each writes the result to one file: name one of them")
                : GRANARY_OK;
@@ -179,10 +191,18 @@ static const struct gr_option run_options[] = {
      GR_OPTION_TEXT(struct run, null_text)},
     {"schema", 0, NULL, "print the columns and their dtypes, instead of the rows", GR_OPTION_FLAG(struct run, schema)},
     {"graph", 0, NULL, "show the graph as JSON, and do not run it", GR_OPTION_FLAG(struct run, show_graph)},
+    {"optimized", 0, NULL, "with --graph: show it as the optimiser leaves it. Files are looked at for their columns",
+     GR_OPTION_FLAG(struct run, optimized)},
     {"analyze", 0, NULL, "run the graph, and show what --explain shows, with time, rows and bytes of each step",
      GR_OPTION_FLAG(struct run, analyze)},
     {"explain", 0, NULL, "show the graph before and after optimisation, its chunks and subtasks",
      GR_OPTION_FLAG(struct run, explain)},
+    {"fragments", 0, "N",
+     "show how the graph is cut for several machines, sources into N parts, and do not run it: JSON, or with --explain "
+     "for people",
+     GR_OPTION_NUMBER(struct run, fragments, 1, GRANARY_CUT_PARTITIONS_MAX)},
+    {"fragment-bytes", 0, "SIZE", "with --fragments: cut sources from this size on; default: 64MiB",
+     GR_OPTION_SIZE(struct run, fragment_bytes, 1)},
     {"chunk-bytes", 0, "SIZE", "aim at chunks of this size; default: automatic",
      GR_OPTION_SIZE(struct run, chunk_bytes, 1)},
     {"timeout", 0, "DURATION", "fail the graph when it has not ended after this time",
@@ -194,6 +214,9 @@ static const struct gr_option run_options[] = {
     {"no-recall", 0, NULL, "compute everything, also what was computed before", GR_OPTION_FLAG(struct run, no_recall)},
     {"replace", 0, NULL, "with --keep: replace the table or graph that has the name now",
      GR_OPTION_FLAG(struct run, replace)},
+    {"on", 0, "WHERE", "run in fragments on several machines: " PLACES_HELP, GR_OPTION_TEXT(struct run, on_where)},
+    {"directory", 0, "DIR", "with --on: where the fragments' results lie; all machines see this directory",
+     GR_OPTION_TEXT(struct run, directory)},
     {"executors", 'e', "N", "start N executors in the private instance, when no instance is up",
      GR_OPTION_NUMBER(struct run, private.executors, 1, 1024), .group = 1},
     {"memory", 0, "SIZE", "give the private instance this much memory, when no instance is up",

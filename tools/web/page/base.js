@@ -3,6 +3,9 @@
 
 const G = {report: window.GRANARY_REPORT || null, views: {}, now: {}, listeners: []};
 
+// What no reader would see, or what would turn the text around it, is shown by its number, as in a terminal.
+G.plain = text => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, c => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
 // An element. Text is put in as text, whatever it holds; a function among the attributes listens to that event.
 G.h = function (tag, attributes, ...children) {
   const element = document.createElement(tag);
@@ -12,7 +15,7 @@ G.h = function (tag, attributes, ...children) {
     else if (value === true) element.setAttribute(name, '');
     else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
   }
-  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined) element.append(child);
+  for (const child of children.flat(Infinity)) if (child !== null && child !== undefined) element.append(typeof child === 'string' ? G.plain(child) : child);
   return element;
 };
 
@@ -39,10 +42,18 @@ G.bytes = function (value) {
 G.number = value => Number(value).toLocaleString('en');
 
 G.short = function (value) {
+  if (Math.abs(value) >= 1e15 || (value !== 0 && Math.abs(value) < 1e-3)) return value.toExponential(1).replace('.0e', 'e').replace('e+', 'e');
+  if (Math.abs(value) >= 1e12) return `${(value / 1e12).toFixed(1)} T`;
+  if (Math.abs(value) >= 1e9) return `${(value / 1e9).toFixed(1)} G`;
   if (Math.abs(value) >= 1e6) return `${(value / 1e6).toFixed(1)} M`;
   if (Math.abs(value) >= 1e4) return `${(value / 1e3).toFixed(1)} k`;
+  if (Math.abs(value) < 0.1 && value !== 0) return String(Number(value.toPrecision(2)));
   return value >= 100 || Number.isInteger(value) ? String(Math.round(value)) : value.toFixed(1);
 };
+
+// Beside others that are so far away: as many digits as tell them apart.
+G.tick = (value, step) => Math.max(Math.abs(value), step) >= 1e4 || step < 1e-6 ? G.short(Math.abs(value) < step / 1e6 ? 0 : value)
+  : value.toFixed(Math.max(0, -Math.floor(Math.log10(step) + 1e-9))).replace(/^-(0\.?0*)$/, '$1');
 
 G.duration = function (ns) {
   if (ns < 1e3) return `${Math.round(ns)} ns`;

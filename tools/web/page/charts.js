@@ -132,23 +132,27 @@ function numeric(value) {
 }
 
 function histogram(values) {
-  const low = Math.min(...values), high = Math.max(...values), bins = Math.max(1, Math.min(40, Math.ceil(Math.log2(values.length) + 1) * 2));
-  const width = (high - low) / bins || 1, counts = new Array(bins).fill(0);
-  for (const value of values) counts[Math.min(bins - 1, Math.floor((value - low) / width))]++;
-  return counts.map((count, i) => ({label: G.short(low + i * width), x: low + i * width, y: count}));
+  const low = Math.min(...values), high = Math.max(...values), even = (high - low) / Math.max(1, Math.min(40, Math.ceil(Math.log2(values.length) + 1) * 2));
+  if (!(even > 0 && even < Infinity)) return [{label: G.short(low), x: low, y: values.length}];
+  const base = 10 ** Math.floor(Math.log10(even)), width = base * [1, 2, 5, 10].find(times => base * times >= even * 0.999);
+  const first = Math.floor(low / width), counts = new Array(Math.max(1, Math.ceil(high / width - 1e-9) - first)).fill(0);
+  for (const value of values) counts[Math.max(0, Math.min(counts.length - 1, Math.floor(value / width) - first))]++;
+  return counts.map((count, i) => ({label: G.tick((first + i) * width, width), x: (first + i) * width, y: count}));
 }
 
 G.plot = function (canvas, kind, rows, across, up) {
   const {context, width, height} = G.context(canvas);
-  const all = rows.map((row, i) => ({label: String(row[across]), x: kind === 'bar' ? i : numeric(row[across]), y: numeric(row[up])}));
-  const asked = kind === 'histogram' ? all.map(point => point.y).filter(Number.isFinite) : all.filter(point => Number.isFinite(point.y) && (kind === 'bar' || Number.isFinite(point.x)));
+  const places = rows.map(row => numeric(row[across])), counted = kind === 'bar' || !places.some(Number.isFinite); // texts stand in their order
+  const all = rows.map((row, i) => ({label: G.plain(String(row[across])), x: counted ? i : places[i], y: numeric(row[up])}));
+  const asked = kind === 'histogram' ? all.map(point => point.y).filter(Number.isFinite) : all.filter(point => Number.isFinite(point.y) && Number.isFinite(point.x));
   const points = kind === 'histogram' ? (asked.length > 0 ? histogram(asked) : []) : kind === 'bar' ? asked.slice(0, 60) : asked;
-  canvas.setAttribute('aria-label', points.length === 0 ? 'Nothing to plot: the column has no numbers.'
+  const left_out = rows.length - (kind === 'histogram' ? asked.length : points.length);
+  canvas.setAttribute('aria-label', points.length === 0 ? `Nothing to plot: ${up} has no numbers.`
     : `${kind} plot of ${up}${kind === 'histogram' ? '' : ` by ${across}`}: ${points.length} points, from ${G.short(Math.min(...points.map(p => p.y)))} to ${G.short(Math.max(...points.map(p => p.y)))}. The table has the values.`);
   context.fillStyle = G.color('soft');
   if (points.length === 0) {
-    context.fillText('Nothing to plot: the column has no numbers.', 12, 24);
-    return;
+    context.fillText(`Nothing to plot: ${up} has no numbers.`, 12, 24);
+    return left_out;
   }
   const bars = kind === 'bar' || kind === 'histogram';
   const left = 64, bottom = height - (bars ? 84 : 28);
@@ -158,20 +162,21 @@ G.plot = function (canvas, kind, rows, across, up) {
   const x = value => left + 8 + (value - first) / (last - first || 1) * (width - left - 16);
   context.textAlign = 'right';
   context.textBaseline = 'middle';
-  for (const tick of G.ticks(high - low || 1, 5, false).map(at => low + at)) {
+  const ticks = G.ticks(high - low || 1, 5, false), step = ticks.length > 1 ? ticks[1] : 1, round = Math.ceil(low / step - 1e-9) * step;
+  for (const tick of high === low ? [low] : ticks.map(at => round + at).filter(at => at <= high + step * 1e-9)) {
     context.strokeStyle = G.color('line');
     context.strokeRect(left, Math.round(y(tick)) + 0.5, width - left, 0);
-    context.fillText(G.short(tick), left - 8, y(tick));
+    context.fillText(high === low ? G.short(tick) : G.tick(tick, step), left - 8, y(tick));
   }
   context.fillStyle = context.strokeStyle = G.color('run');
   if (bars) {
-    const step = (width - left) / points.length;
-    points.forEach((point, i) => context.fillRect(left + i * step + step * 0.12, Math.min(y(point.y), y(0)), step * 0.76, Math.abs(y(point.y) - y(0))));
+    const place = (width - left) / points.length, thick = Math.min(place * 0.76, 120);
+    points.forEach((point, i) => context.fillRect(left + (i + 0.5) * place - thick / 2, Math.min(y(point.y), y(0)), thick, Math.abs(y(point.y) - y(0))));
     context.fillStyle = G.color('soft');
     points.forEach((point, i) => {
-      if (i % Math.ceil(20 / step) !== 0) return;
+      if (i % Math.ceil(20 / place) !== 0) return;
       context.save();
-      context.translate(left + (i + 0.5) * step, bottom + 6);
+      context.translate(left + (i + 0.5) * place, bottom + 6);
       context.rotate(-0.7);
       context.fillText(point.label.length > 16 ? `${point.label.slice(0, 15)}…` : point.label, 0, 4);
       context.restore();
@@ -189,8 +194,10 @@ G.plot = function (canvas, kind, rows, across, up) {
     }
     context.fillStyle = G.color('soft');
     context.textAlign = 'left';
-    context.fillText(G.short(first), left + 4, height - 10);
+    const name = value => counted ? points[value === first ? 0 : points.length - 1].label.slice(0, 40) : typeof rows[0][across] === 'string' && /^\d{4}-\d\d-\d\d/.test(rows[0][across]) ? new Date(value).toISOString().slice(0, 10) : G.short(value);
+    context.fillText(name(first), left + 4, height - 10);
     context.textAlign = 'right';
-    context.fillText(G.short(last), width - 4, height - 10);
+    context.fillText(name(last), width - 4, height - 10);
   }
+  return left_out;
 };

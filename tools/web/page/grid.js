@@ -42,7 +42,7 @@ G.Grid = class {
     while (this.lines.length <= i) {
       const cells = this.columns.map((column, c) => {
         const button = column.click ? G.h('button', {class: 'link', type: 'button', click: () => column.click(line.item)}) : null;
-        const cell = G.h(c === 0 ? 'th' : 'td', {class: column.number ? 'number' : '', scope: c === 0 ? 'row' : null}, button);
+        const cell = G.h(c === 0 ? 'th' : 'td', {class: column.number ? 'number' : column.code ? 'code' : '', scope: c === 0 ? 'row' : null}, button);
         return {cell, text: button || cell};
       });
       const line = {row: G.h('tr', {}, cells.map(({cell}) => cell)), cells, item: null};
@@ -71,7 +71,7 @@ G.Grid = class {
       line.row.setAttribute('aria-rowindex', first + i + 2);
       this.columns.forEach((column, c) => {
         const value = item[column.key];
-        const text = column.show ? column.show(value, item) : G.cell(column.key, value);
+        const text = G.plain(column.show ? column.show(value, item) : G.cell(column.key, value));
         if (line.cells[c].text.textContent !== text) {
           line.cells[c].text.textContent = text;
           line.cells[c].cell.title = text.length > 14 ? text : '';

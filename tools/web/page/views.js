@@ -116,7 +116,7 @@
   function opened(title, ask) {
     const text = h('pre', {tabindex: 0});
     return h('details', {toggle: async event => {
-      if (event.target.open && text.textContent === '') text.textContent = await ask().catch(error => error.message) || 'Nothing.';
+      if (event.target.open && text.textContent === '') text.textContent = G.plain(await ask().catch(error => error.message) || 'Nothing.');
     }}, h('summary', {}, title), text);
   }
 
@@ -203,7 +203,7 @@
     const count = h('span', {class: 'soft', role: 'status'});
     G.command('spaces').then(spaces => session.append(...(spaces || []).filter(space => space.name !== 'default').map(space => h('option', {value: space.name}, `session ${space.name}`)))).catch(() => {});
     let next = '0', busy = false, items = [], generation = 0;
-    const grid = new G.Grid([{key: 'id', width: 300, click: row => choose(row)}, {key: 'names', width: 170}, state, {key: 'data_bytes', label: 'size', number: true, width: 90}, {key: 'pins', number: true, width: 60}, {key: 'sealed_at_ms', label: 'sealed', width: 85}, {key: 'levels', width: 110},
+    const grid = new G.Grid([{key: 'id', width: 300, code: true, click: row => choose(row)}, {key: 'names', width: 170}, state, {key: 'data_bytes', label: 'size', number: true, width: 90}, {key: 'pins', number: true, width: 60}, {key: 'sealed_at_ms', label: 'sealed', width: 85}, {key: 'levels', width: 110},
       {key: 'importance', number: true, width: 100}, {key: 'persistent', width: 100}, {key: 'numa_node', label: 'node', number: true, width: 70}, {key: 'message', label: 'error', width: 240}],
     {caption: 'Objects', height: 560, more: () => more(), empty: 'No such object.'});
     const more = async () => {
@@ -247,6 +247,12 @@
     return Object.keys(rows[0] || {});
   }
 
+  // Decimals, integers that JavaScript would round, and what is no finite number come as texts.
+  function numbersIn(values) {
+    const known = values.filter(value => value !== null && value !== undefined);
+    return known.length > 0 && known.every(value => typeof value === 'number' || (typeof value === 'string' && /^(-?\d+(\.\d+)?|NaN|-?Infinity)$/.test(value)));
+  }
+
   function rowsOf(answers) {
     return answers.flatMap(part => (Array.isArray(part.value) ? part.value : [part.value])).map((row, i) => row !== null && typeof row === 'object' && !Array.isArray(row) ? row : {position: i, value: Array.isArray(row) ? JSON.stringify(row) : row});
   }
@@ -261,19 +267,24 @@
         G.empty(box, h('p', {class: 'notice'}, error.message));
         return;
       }
-      const columns = columnsOf(rows), isNumber = name => rows.slice(0, 50).some(row => typeof row[name] === 'number');
+      const columns = columnsOf(rows), isNumber = name => numbersIn(rows.slice(0, 50).map(row => row[name]));
       const numbers = columns.filter(isNumber);
       const grid = new G.Grid(columns.map(name => ({key: name, number: isNumber(name), width: Math.max(110, Math.min(240, name.length * 9 + 24)), show: value => value === null || value === undefined ? '–' : typeof value === 'number' ? String(value) : typeof value === 'object' ? JSON.stringify(value) : String(value)})), {caption: `Rows of ${key}`, height: 360, empty: 'It has no rows.'});
       const canvas = h('canvas', {role: 'img', class: 'plot', 'aria-label': 'Plot'});
       const select = (label, values, chosen) => h('select', {'aria-label': label, change: () => paint()}, values.map(value => h('option', {value, selected: value === chosen}, value)));
       const kind = select('Kind of plot', G.plots, 'bar'), first = columns.find(name => !isNumber(name)) || columns[0];
       const across = select('Across', columns, first), up = select('Up', numbers.length > 0 ? numbers : columns, numbers.find(name => name !== first) || numbers[0]);
-      const paint = () => { if (canvas.clientWidth > 0) G.plot(canvas, kind.value, rows, across.value, up.value); };
+      const left = h('span', {class: 'soft', role: 'status'});
+      const paint = () => {
+        if (canvas.clientWidth === 0) return;
+        const count = G.plot(canvas, kind.value, rows, across.value, up.value);
+        left.textContent = count > 0 ? `${G.number(count)} of ${G.number(rows.length)} rows are not in it` : '';
+      };
       grid.set(rows);
       canvas.paint = paint;
       new ResizeObserver(paint).observe(canvas);
-      G.empty(box, h('h2', {}, key), h('p', {class: 'soft'}, `${G.number(rows.length)} rows${rows.length >= 5000 ? ', the first ones' : ''}, ${columns.length} columns`), grid.element,
-        rows.length > 0 ? h('div', {}, h('div', {class: 'bar'}, h('label', {}, 'Plot ', kind), h('label', {}, 'across ', across), h('label', {}, 'up ', up)), canvas) : null);
+      G.empty(box, h('h2', {}, key), h('p', {class: 'soft'}, `${G.number(rows.length)} rows${rows.length >= 5000 ? ', the first ones' : ''}${rows.length > 0 ? `, ${columns.length} columns` : ''}`), grid.element,
+        rows.length > 0 ? h('div', {}, h('div', {class: 'bar'}, h('label', {}, 'Plot ', kind), h('label', {}, 'across ', across), h('label', {}, 'up ', up), left), canvas) : null);
     })();
     return box;
   }
@@ -306,9 +317,9 @@
 
   G.views.events = view => {
     const text = h('input', {type: 'search', placeholder: 'beginning of an id', 'aria-label': 'Beginning of an id', change: () => run()});
-    const grid = new G.Grid([{key: 'sequence', width: 110, show: value => String(value)}, {key: 'time_ns', label: 'time', width: 130, show: value => { const at = new Date(value / 1e6); return `${at.toLocaleTimeString('en-GB')}.${String(at.getMilliseconds()).padStart(3, '0')}`; }}, {key: 'event', width: 150}, {key: 'id', label: 'object', width: 290}, {key: 'session', number: true, width: 80}, {key: 'client', number: true, width: 80}, {key: 'a', number: true, width: 130, show: String}, {key: 'b', number: true, width: 130, show: String}],
+    const grid = new G.Grid([{key: 'sequence', width: 110, show: value => String(value)}, {key: 'time_ns', label: 'time', width: 130, show: value => { const at = new Date(value / 1e6); return `${at.toLocaleTimeString('en-GB')}.${String(at.getMilliseconds()).padStart(3, '0')}`; }}, {key: 'event', width: 150}, {key: 'id', label: 'object', width: 290, code: true}, {key: 'session', number: true, width: 80}, {key: 'client', number: true, width: 80}, {key: 'text', label: 'what happened', width: 420}],
       {caption: 'Events, the newest first', height: 640, empty: 'No event.'});
     const run = G.poll(view, async () => grid.set((await G.command('recorder', {last: 2000, id: text.value.trim() || null})).reverse()), G.every(2));
-    return h('div', {class: 'views'}, panel(null, h('div', {class: 'bar'}, text, h('span', {class: 'soft'}, 'What the store noted last. docs/operations.md tells what each event is.')), grid.element));
+    return h('div', {class: 'views'}, panel(null, h('div', {class: 'bar'}, text, h('span', {class: 'soft'}, 'What the store noted last.')), grid.element));
   };
 })();

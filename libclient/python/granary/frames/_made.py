@@ -14,7 +14,8 @@ from ._tables import Function, Operator, functions, nearest, operators
 ACTS = {"append_to": "append_to", "write_csv": "sink_csv", "write_ndjson": "sink_ndjson", "write_arrow": "sink_arrow",
         "write_parquet": "sink_parquet"}
 # Frames' operators that are no methods, with the reason.
-NOT_METHODS = {"from_tensor": "its input is a tensor", "write_npy": "its input is a tensor", "concat": "gr.concat([...])"}
+NOT_METHODS = {"from_tensor": "its input is a tensor", "write_npy": "its input is a tensor", "concat": "gr.concat([...])",
+               "groupby_combine": "its input are objects"}
 # Names that pandas or Polars have for operators.
 ALIASES = {"merge": "join", "sort_values": "sort", "limit": "head", "unique": "distinct", "drop_duplicates": "distinct",
            "drop_nulls": "dropna", "fill_null": "fillna", "cast": "astype_columns", "astype": "astype_columns", "clip": "clip_columns",

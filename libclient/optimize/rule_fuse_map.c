@@ -217,5 +217,7 @@ rule_fuse_map(struct gr_steps *steps, size_t i)
 {
     enum gr_tile_op op = steps->steps[i].op;
 
-    return gr_op_is_map(op) || gr_op_reduction(op) != GR_REDUCE_COUNT ? fuse_step(steps, i) : GRANARY_OK;
+    return gr_op_is_map(op) || gr_op_reduction(op) != GR_REDUCE_COUNT || op == GR_TILE_reduce_partial
+               ? fuse_step(steps, i)
+               : GRANARY_OK;
 }

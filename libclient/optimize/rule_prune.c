@@ -85,8 +85,7 @@ assign_to_select(struct gr_steps *steps, struct gr_step *step, const struct gr_s
         }
     }
     rule_fired(steps, "prune-columns", "'%s' (assign) makes no column that is needed", step->origin->name);
-    step->op = GR_TILE_select;
-    return gr_step_set_attr(step, gr_attr_new_strings("columns", names, count));
+    return gr_step_become(step, GR_TILE_select, gr_attr_new_strings("columns", names, count));
 }
 
 static bool
@@ -382,25 +381,6 @@ need_named(struct pruning *p, size_t i)
     }
 }
 
-/* What a step that yields no frame needs of frames: user code is given them as they are, to_tensor names columns. */
-static void
-need_read(struct pruning *p, const struct gr_step *step)
-{
-    const Granary__Attr *columns = step->op == GR_TILE_to_tensor ? gr_step_attr(step, "columns") : NULL;
-    bool all = step->yields == GR_YIELDS_OBJECTS || (step->op == GR_TILE_to_tensor && columns == NULL);
-
-    for (size_t k = 0; k < step->input_count; k++) {
-        const struct gr_step *input = &p->steps->steps[step->inputs[k]];
-
-        if (columns != NULL) {
-            gr_columns_mark_names(input_schema(p, step, k), p->needed[step->inputs[k]], columns->strings,
-                                  columns->n_strings);
-        } else if (all && is_frame(input)) {
-            memset(p->needed[step->inputs[k]], true, input->type->schema.count * sizeof(bool));
-        }
-    }
-}
-
 /* What the step reads of its inputs. */
 static granary_err
 find_reads(struct pruning *p, size_t i)
@@ -417,6 +397,52 @@ find_reads(struct pruning *p, size_t i)
     return GRANARY_OK;
 }
 
+/* ... which its inputs then have. */
+static granary_err
+need_inputs(struct pruning *p, size_t i)
+{
+    const struct gr_step *step = &p->steps->steps[i];
+    granary_err err = find_reads(p, i);
+
+    for (size_t k = 0; k < step->input_count && k < 2 && err == GRANARY_OK; k++) {
+        for (size_t c = 0; c < input_schema(p, step, k)->count; c++) {
+            p->needed[step->inputs[k]][c] |= p->reads[i][k][c];
+        }
+        if (step->where[k] != NULL) {
+            gr_expr_columns(step->where[k], input_schema(p, step, k), p->needed[step->inputs[k]]);
+        }
+    }
+    return err;
+}
+
+/* What a step that yields no frame needs of frames: user code is given them as they are, to_tensor names columns, and
+ * half a groupby says what it reads. */
+static granary_err
+need_read(struct pruning *p, size_t i)
+{
+    const struct gr_step *step = &p->steps->steps[i];
+    const Granary__Attr *columns = step->op == GR_TILE_to_tensor ? gr_step_attr(step, "columns") : NULL;
+    bool all = step->yields == GR_YIELDS_OBJECTS || (step->op == GR_TILE_to_tensor && columns == NULL);
+
+    if (step->op == GR_TILE_groupby_partial) {
+        granary_err err = prepare(p, i);
+
+        err = err == GRANARY_OK ? need_inputs(p, i) : err;
+        return err == GRANARY_OK ? keep_computed(p, i) : err;
+    }
+    for (size_t k = 0; k < step->input_count; k++) {
+        const struct gr_step *input = &p->steps->steps[step->inputs[k]];
+
+        if (columns != NULL) {
+            gr_columns_mark_names(input_schema(p, step, k), p->needed[step->inputs[k]], columns->strings,
+                                  columns->n_strings);
+        } else if (all && is_frame(input)) {
+            memset(p->needed[step->inputs[k]], true, input->type->schema.count * sizeof(bool));
+        }
+    }
+    return GRANARY_OK;
+}
+
 static granary_err
 collect_needs(struct pruning *p)
 {
@@ -426,9 +452,7 @@ collect_needs(struct pruning *p)
         const struct gr_step *step = &p->steps->steps[i];
 
         if (step->dead || !is_frame(step)) {
-            if (!step->dead) {
-                need_read(p, step);
-            }
+            err = step->dead ? GRANARY_OK : need_read(p, i);
             continue;
         }
         need_one(p->needed[i], &step->type->schema);
@@ -436,15 +460,7 @@ collect_needs(struct pruning *p)
             need_named(p, i);
             continue;
         }
-        err = find_reads(p, i);
-        for (size_t k = 0; k < step->input_count && k < 2 && err == GRANARY_OK; k++) {
-            for (size_t c = 0; c < input_schema(p, step, k)->count; c++) {
-                p->needed[step->inputs[k]][c] |= p->reads[i][k][c];
-            }
-            if (step->where[k] != NULL) {
-                gr_expr_columns(step->where[k], input_schema(p, step, k), p->needed[step->inputs[k]]);
-            }
-        }
+        err = need_inputs(p, i);
     }
     return err;
 }

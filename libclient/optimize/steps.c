@@ -49,6 +49,7 @@ gr_steps_create(const struct gr_graph *graph, struct gr_buf *fired, struct gr_st
     }
     for (size_t t = 0; t < graph->target_count; t++) {
         steps->steps[graph->targets[t]].is_target = true;
+        steps->steps[graph->targets[t]].name = graph->target_names[t];
     }
     *ret_steps = steps;
     return GRANARY_OK;

@@ -126,7 +126,7 @@ rule_fold(struct gr_steps *steps, size_t i)
     struct gr_step *step = &steps->steps[i];
     granary_err err;
 
-    if (step->op != GR_TILE_groupby) {
+    if (step->op != GR_TILE_groupby && step->op != GR_TILE_groupby_partial) {
         return GRANARY_OK;
     }
     err = fold_below(steps, step);

@@ -1,0 +1,340 @@
+/*
+ * Joins. One side is brought to every partition of the other, or both are dealt by their keys. The first is right where rows of the
+ * side that is brought need not know whether they matched anywhere. Rows that are dealt get numbers where their order shows:
+ * the left side's number, then the right side's, is the order of an inner join.
+ */
+#include <string.h>
+
+#include "cut/flow.h"
+#include "data/frame.h"
+#include "graph/join.h"
+
+/* No side of more bytes is brought everywhere, unless its file is that small. */
+#define BROUGHT_MOST (256.0 * 1024 * 1024)
+
+enum way { WAY_ONE, WAY_RIGHT_BROUGHT, WAY_LEFT_BROUGHT, WAY_DEALT };
+
+struct joining {
+    struct cut *cut;
+    const struct gr_node *node;
+    struct gr_join join;
+    struct value sides[2];
+    bool seen;
+    bool in_parts[2];
+    double bytes[2];
+};
+
+static struct flow *
+joined(struct joining *j, struct flow *left, struct flow *right, enum spread spread)
+{
+    struct flow *flow = flow_of_node(j->cut, j->node, spread);
+
+    flow_reads(j->cut, flow, left);
+    flow_reads(j->cut, flow, right);
+    if (j->seen && j->join.any_order) { /* whatever the sides' sizes are in a partition */
+        flow_set(j->cut, flow, gr_attr_new_string("order", "left"));
+    }
+    flow->bytes = j->join.how == GR_JOIN_SEMI || j->join.how == GR_JOIN_ANTI ? j->bytes[0] * 0.5
+                  : j->bytes[0] > j->bytes[1]                                ? j->bytes[0]
+                                                                             : j->bytes[1];
+    return flow;
+}
+
+/* The keys of a side all are copies, which no join renames. */
+static struct value
+guarded(struct joining *j, int side)
+{
+    return value_guard(j->cut, j->node, j->sides[side], side == 0 ? "left" : "right", NULL, NULL);
+}
+
+static void
+take_keys(struct joining *j, struct value *value, const struct value *side)
+{
+    for (size_t k = 0; k < side->key_count; k++) {
+        value_add_key(j->cut, value, side->keys[k]);
+    }
+    for (size_t i = 0; i < side->extra_count; i++) {
+        value_add_extra(j->cut, value, side->extra[i]);
+    }
+    if (side->key_count > 0) {
+        value->nan_largest = side->nan_largest;
+    }
+}
+
+/* Rows of a side lie where they lay: columns that have the same name still tell which are together. */
+static void
+take_dealt(const struct joining *j, struct value *value, const struct value *side, int which)
+{
+    const struct gr_schema *other = j->sides[1 - which].schema;
+
+    value->dealt = side->dealt;
+    value->dealt_count = side->dealt_count;
+    for (size_t i = 0; i < side->dealt_count; i++) {
+        if (gr_schema_find(&j->node->type.schema, side->dealt[i]) < 0 ||
+            (gr_schema_find(other, side->dealt[i]) >= 0 && j->join.how != GR_JOIN_SEMI &&
+             j->join.how != GR_JOIN_ANTI)) {
+            value->dealt_count = 0;
+        }
+    }
+}
+
+/* ---- ways ---- */
+
+static struct value
+join_in_one(struct joining *j)
+{
+    struct flow *left = value_gather(j->cut, j->node, j->sides[0], SPREAD_ONE).flow;
+    struct flow *right = value_gather(j->cut, j->node, j->sides[1], SPREAD_ONE).flow;
+
+    return value_of(j->cut, joined(j, left, right, SPREAD_ONE), j->node);
+}
+
+static struct value
+join_right_brought(struct joining *j)
+{
+    bool keys_alone = j->join.how == GR_JOIN_SEMI || j->join.how == GR_JOIN_ANTI;
+    struct value right =
+        value_plain(j->cut, j->node, value_everywhere(j->cut, j->node, j->sides[1], j->seen && !keys_alone));
+    struct value left = j->seen ? guarded(j, 0) : value_plain(j->cut, j->node, j->sides[0]);
+    struct value value = value_of(j->cut, joined(j, left.flow, right.flow, SPREAD_PARTS), j->node);
+
+    take_keys(j, &value, &left);
+    take_dealt(j, &value, &left, 0);
+    value.local = left.local;
+    return value;
+}
+
+/* All rows of the left side, numbered where the order shows. */
+static struct value
+join_left_brought(struct joining *j)
+{
+    struct cut *cut = j->cut;
+    struct value left = value_plain(cut, j->node, value_everywhere(cut, j->node, j->sides[0], j->seen));
+    struct value right = j->seen ? guarded(j, 1) : value_plain(cut, j->node, j->sides[1]);
+    bool numbers = j->seen && j->join.how != GR_JOIN_RIGHT;
+    const char *number = value_hidden(cut, j->node, "left row");
+    struct value value;
+
+    if (numbers) {
+        struct flow *numbered = flow_over(cut, cut_text(cut, "%s: rows", j->node->node->name), "shuffle", left.flow);
+
+        flow_set(cut, numbered, gr_attr_new_strings("keys", &left.schema->fields[0].name, 1));
+        flow_set(cut, numbered, gr_attr_new_int("parts", 1));
+        flow_set(cut, numbered, gr_attr_new_string("number", number));
+        left.flow = numbered;
+    }
+    value = value_of(cut, joined(j, left.flow, right.flow, SPREAD_PARTS), j->node);
+    if (numbers) {
+        value_add_key(cut, &value, (struct order_key){.column = number});
+        value_add_extra(cut, &value, number);
+    }
+    take_keys(j, &value, &right);
+    take_dealt(j, &value, &right, 1);
+    value.local = right.local;
+    return value;
+}
+
+/* The dtypes in which keys are compared, where those of the sides differ; NULL: they are the same. */
+static char **
+key_types(struct joining *j)
+{
+    char **types = cut_room(j->cut, j->join.key_count, sizeof *types);
+    bool differ = false;
+
+    for (size_t k = 0; k < j->join.key_count && j->cut->err == GRANARY_OK; k++) {
+        granary_dtype sides[2], both = GRANARY_NULLTYPE;
+
+        for (int s = 0; s < 2; s++) {
+            const struct gr_schema *schema = j->sides[s].schema;
+
+            sides[s] = schema->fields[gr_schema_find(schema, (s == 0 ? j->join.left_on : j->join.right_on)[k])].dtype;
+        }
+        cut_fail(j->cut, gr_join_key_dtype(sides[0], sides[1], &both));
+        types[k] = cut_borrow(granary_dtype_name(both));
+        differ = differ || sides[0] != both || sides[1] != both;
+    }
+    return differ ? types : NULL;
+}
+
+/* Whether a side lies as it would be dealt. */
+static bool
+is_there(const struct joining *j, const struct value *side, char *const *keys, char *const *types)
+{
+    if (types != NULL || j->seen || !side->as_dealt || side->dealt_count != j->join.key_count ||
+        side->flow->spread != SPREAD_PARTS) {
+        return false;
+    }
+    for (size_t k = 0; k < j->join.key_count; k++) {
+        if (strcmp(side->dealt[k], keys[k]) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static struct value
+join_dealt(struct joining *j)
+{
+    bool keys_alone = j->join.how == GR_JOIN_SEMI || j->join.how == GR_JOIN_ANTI;
+    char **types = key_types(j);
+    struct value dealt[2], value;
+
+    for (int s = 0; s < 2; s++) {
+        char *const *keys = s == 0 ? j->join.left_on : j->join.right_on;
+        bool seen = j->seen && !(s == 1 && keys_alone);
+
+        if (j->join.how == GR_JOIN_OUTER && seen) { /* what has no left row comes last */
+            j->sides[s] = value_in_order(j->cut, j->node, j->sides[s]);
+        }
+        j->sides[s] = seen ? guarded(j, s) : value_plain(j->cut, j->node, j->sides[s]);
+        dealt[s] = is_there(j, &j->sides[s], keys, types)
+                       ? j->sides[s]
+                       : value_deal(j->cut, j->node, j->sides[s], keys, j->join.key_count, types,
+                                    s == 0 ? "left row" : "right row", seen);
+    }
+    value = value_of(j->cut, joined(j, dealt[0].flow, dealt[1].flow, SPREAD_PARTS), j->node);
+    if (j->join.how == GR_JOIN_RIGHT) {
+        take_keys(j, &value, &dealt[1]);
+        take_keys(j, &value, &dealt[0]);
+    } else {
+        take_keys(j, &value, &dealt[0]);
+        take_keys(j, &value, &dealt[1]);
+    }
+    value.local = value.key_count == 0;
+    if (types == NULL && (j->join.how == GR_JOIN_INNER || j->join.how == GR_JOIN_LEFT || keys_alone)) {
+        bool stay = true;
+
+        for (size_t k = 0; k < dealt[0].dealt_count; k++) {
+            int at = gr_schema_find(&j->node->type.schema, dealt[0].dealt[k]);
+
+            stay = stay && at >= 0 &&
+                   j->node->type.schema.fields[at].dtype ==
+                       j->sides[0].schema->fields[gr_schema_find(j->sides[0].schema, dealt[0].dealt[k])].dtype;
+        }
+        value.dealt = dealt[0].dealt;
+        value.dealt_count = stay ? dealt[0].dealt_count : 0;
+        value.as_dealt = true;
+    }
+    return value;
+}
+
+/* ---- which way ---- */
+
+/* The right side of a semi or anti join, in parts: its keys, once in each partition. */
+static void
+keys_of_right(struct joining *j)
+{
+    struct cut *cut = j->cut;
+    struct value *right = &j->sides[1];
+    struct flow *keys, *once;
+
+    if ((j->join.how != GR_JOIN_SEMI && j->join.how != GR_JOIN_ANTI) || !j->in_parts[1] || j->join.where != NULL ||
+        j->join.unique_right || j->join.unique_left) {
+        return;
+    }
+    for (size_t k = 0; k < j->join.key_count; k++) {
+        for (size_t i = 0; i < k; i++) {
+            if (strcmp(j->join.right_on[i], j->join.right_on[k]) == 0) {
+                return;
+            }
+        }
+    }
+    keys = flow_over(cut, cut_text(cut, "%s: keys", j->node->node->name), "select", right->flow);
+    flow_set(cut, keys, gr_attr_new_strings("columns", j->join.right_on, j->join.key_count));
+    once = flow_over(cut, cut_text(cut, "%s: keys once", j->node->node->name), "distinct", keys);
+    once->bytes = right->schema->count == 0
+                      ? 0
+                      : right->flow->bytes * (double)j->join.key_count / (double)right->schema->count * 0.8;
+    right->flow = once;
+    right->extra_count = right->key_count = 0;
+    right->local = true;
+    right->dealt_count = 0;
+    j->bytes[1] = size_of(cut, once);
+}
+
+static double
+most_brought(const struct joining *j, int stays)
+{
+    double most = j->bytes[stays] / (double)(j->cut->parts > 1 ? j->cut->parts - 1 : 1);
+
+    most = most < BROUGHT_MOST ? most : BROUGHT_MOST;
+    return most > j->cut->smallest ? most : j->cut->smallest;
+}
+
+static bool
+can_bring(const struct joining *j, int side)
+{
+    enum gr_join_how how = j->join.how;
+
+    if (side == 1) {
+        return j->in_parts[0] && !j->join.unique_left &&
+               (how == GR_JOIN_INNER || how == GR_JOIN_LEFT || how == GR_JOIN_SEMI || how == GR_JOIN_ANTI ||
+                how == GR_JOIN_CROSS);
+    }
+    return j->in_parts[1] && !j->join.unique_right && j->sides[0].schema->count > 0 &&
+           (how == GR_JOIN_INNER || how == GR_JOIN_RIGHT || how == GR_JOIN_CROSS);
+}
+
+static bool
+can_deal(const struct joining *j)
+{
+    for (size_t k = 0; k < j->join.key_count; k++) {
+        if (!cut_can_deal(j->sides[0].schema, j->join.left_on[k])) {
+            return false;
+        }
+    }
+    return j->join.key_count > 0 && j->join.how != GR_JOIN_CROSS && !j->join.null_aware;
+}
+
+static enum way
+choose(struct joining *j)
+{
+    if (!j->in_parts[0] && !j->in_parts[1]) {
+        return WAY_ONE;
+    }
+    for (int side = 1; side >= 0; side--) {
+        bool small = j->sides[side].flow->spread == SPREAD_ANY || j->bytes[side] <= most_brought(j, 1 - side);
+
+        if (can_bring(j, side) && (small || !can_deal(j)) &&
+            (j->bytes[side] <= j->bytes[1 - side] || !can_bring(j, 1 - side) || !j->in_parts[side])) {
+            return side == 1 ? WAY_RIGHT_BROUGHT : WAY_LEFT_BROUGHT;
+        }
+    }
+    return can_deal(j) ? WAY_DEALT : WAY_ONE;
+}
+
+struct value
+place_join(struct cut *cut, const struct gr_node *node)
+{
+    struct joining j = {.cut = cut, .node = node, .seen = cut->seen[node->position]};
+    struct flow *brought;
+    enum way way;
+
+    cut_fail(cut, gr_join_parse(node->node->attrs, node->node->n_attrs, &j.join));
+    for (int s = 0; s < 2 && cut->err == GRANARY_OK; s++) {
+        j.sides[s] = cut->values[node->inputs[s]->position];
+        j.in_parts[s] = j.sides[s].flow->spread == SPREAD_PARTS;
+        j.bytes[s] = size_of(cut, j.sides[s].flow);
+    }
+    if (cut->err != GRANARY_OK) {
+        return place_gathered(cut, node, NULL);
+    }
+    keys_of_right(&j);
+    way = choose(&j);
+    if (way == WAY_ONE) {
+        if (j.in_parts[0] || j.in_parts[1]) {
+            cut_tell_gathered(cut, node,
+                              j.join.null_aware ? "NOT IN looks at all keys"
+                                                : "rows that match nothing are known in one place");
+        }
+        return join_in_one(&j);
+    }
+    if (way == WAY_DEALT) {
+        return join_dealt(&j);
+    }
+    brought = j.sides[way == WAY_RIGHT_BROUGHT ? 1 : 0].flow;
+    if (brought->spread != SPREAD_ANY && can_deal(&j)) {
+        cut_tell_decided(cut, node, "broadcast", brought, most_brought(&j, way == WAY_RIGHT_BROUGHT ? 0 : 1));
+    }
+    return way == WAY_RIGHT_BROUGHT ? join_right_brought(&j) : join_left_brought(&j);
+}

@@ -1,0 +1,71 @@
+"""granary on a cluster of Dask: SQL, frames, tensors and graphs on several machines, each with an instance of granary.
+
+    from distributed import Client
+    import granary.dask
+
+    client = Client("tcp://head:8786")
+    granary.dask.sql(client, "SELECT count(*) FROM '/data/trips.parquet'")      # a Frame
+
+docs/dask.md is a tutorial. Workers are nodes; `dask-worker --preload granary.dask` makes each one when it starts.
+"""
+from __future__ import annotations
+
+try:
+    import distributed  # noqa: F401
+except ImportError as error:
+    raise ImportError("granary.dask needs Dask's scheduler: install Debian's python3-distributed, or distributed with pip") from error
+
+from typing import Any, Mapping, Optional, Union
+
+from .._progress import Progress
+from . import _cut, _drive, _plugin, _results
+from ._handle import Handle
+from ._plan import Plan
+from ._wire import TransferFailed
+
+__all__ = ["Handle", "Plan", "TransferFailed", "run", "sql", "start_nodes"]
+
+
+def start_nodes(client: Any, executors: Optional[int] = None, memory: Optional[str] = None, **options: Any) -> None:
+    """Give each worker an instance of its own, which ends with the worker. Arguments are those of granary.up()."""
+    _plugin.ready(client, {"executors": executors, "memory": memory, **options})
+
+
+def sql(client: Any, text: str, partitions: Optional[int] = None, *, progress: Progress = None, timeout: Optional[float] = None,
+        priority: int = 0) -> Any:
+    """Run a SELECT on the cluster. It gives a Frame in the instance of this process, or a DataFrame when it has none.
+
+    partitions  into how many parts large files are cut; default: as many as there are workers
+    progress    True for a bar, or a function that is told shares from 0 to 1
+    timeout     seconds; a TimeoutError then, and nothing is left of it
+    priority    of Dask: work of a higher one goes first
+    """
+    _plugin.ready(client)
+    return _value(client, _cut.sql(client, text, partitions), progress, timeout, priority)["result"]
+
+
+def run(client: Any, graph: Union[str, Mapping[str, Any], Plan], partitions: Optional[int] = None, *, progress: Progress = None,
+        timeout: Optional[float] = None, priority: int = 0) -> dict[str, Any]:
+    """Run a graph (docs/graph-format.md), or a plan of fragments, on the cluster. It gives what each target is, by name."""
+    _plugin.ready(client)
+    plan = graph if isinstance(graph, Plan) else _cut.graph(client, graph, partitions)
+    return _value(client, plan, progress, timeout, priority)
+
+
+def _value(client: Any, plan: Plan, progress: Progress, timeout: Optional[float], priority: int) -> dict[str, Any]:
+    futures = _drive.run(client, plan, progress, timeout, priority)
+    session = _results.session_here()
+    if session is None:
+        return {name: _results.without(client, one) for name, one in futures.items()}
+    return {name: _results.value(_results.here(client, session, one)) for name, one in futures.items()}
+
+
+async def dask_setup(worker: Any) -> None:
+    """Of `dask-worker --preload granary.dask`: the worker is a node of the instance that is up, or else has one of its own.
+
+    A worker that cannot be a node does not start.
+    """
+    try:
+        await worker.plugin_add(_plugin.Plugin(private={}, instead=True), name=_plugin.NAME, catch_errors=False)
+    except Exception:  # which has been told, and which Dask would only log
+        _plugin.leave()

@@ -1,0 +1,77 @@
+"""What a fragment's task returns: a handle to the chunks that it left in the store of its node.
+
+A handle that goes to another process is a ticket: it says where the chunks are, and the secret with which they are given away. Its
+bytes go by the node's own server (_wire.py), and not by Dask.
+"""
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any, Dict, Optional, Tuple
+
+_TICKET_BYTES = 512
+"""What Dask may think that a ticket takes."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The process that has the chunks."""
+
+    worker: str
+    """Dask's address of it."""
+    node: str
+    """For messages: its host and instance."""
+    place: str
+    """The same for two processes that use the same session of the same instance."""
+    host: str
+    port: int
+    secret: bytes
+
+
+@dataclass(frozen=True)
+class Chunk:
+    id: bytes
+    size: int
+    """Bytes of data."""
+    meta_size: int
+
+
+class Handle:
+    """The result of a fragment."""
+
+    __slots__ = ("key", "origin", "kind", "chunks", "rows", "shape", "splits", "keeps", "taken", "lock", "__weakref__")
+
+    def __init__(self, key: str, origin: Origin, kind: str, chunks: Tuple[Chunk, ...], rows: Tuple[int, ...],
+                 shape: Tuple[int, ...], splits: Tuple[int, ...], keeps: Any = None) -> None:
+        self.key = key
+        self.origin = origin
+        self.kind = kind
+        """'frame', 'tensor' or 'objects'."""
+        self.chunks = chunks
+        self.rows = rows
+        self.shape = shape
+        self.splits = splits
+        self.keeps = keeps
+        """Of the process that has the chunks: what ends them. None: this is a ticket."""
+        self.taken: Dict[int, Any] = {}
+        """Of a ticket: chunks that were fetched, by their places, which stay as long as Dask keeps it here."""
+        self.lock = threading.Lock()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all chunks."""
+        return sum(one.size + one.meta_size for one in self.chunks)
+
+    def __sizeof__(self) -> int:
+        return _TICKET_BYTES if self.keeps is None else max(self.size, _TICKET_BYTES)
+
+    def __reduce__(self) -> Any:
+        return Handle, (self.key, self.origin, self.kind, self.chunks, self.rows, self.shape, self.splits)
+
+    def __repr__(self) -> str:
+        return f"<granary.dask.Handle {self.key}: {len(self.chunks)} chunks of {self.size} bytes, {self.origin.node}>"
+
+
+def same_instance(handle: Handle, place: Optional[str]) -> bool:
+    """Whether the chunks lie where this process can map them."""
+    return place is not None and handle.origin.place == place

@@ -1,0 +1,453 @@
+"""A node: what a Dask worker's process has of granary. It runs fragments, and has the chunks that they leave.
+
+Nothing here waits in Dask's event loop: chunks and graphs that Dask lets go of are ended by a thread. When the store has gone for good,
+so has all that Dask believes to be here. The process then ends, and Dask computes what is missing elsewhere.
+"""
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import select
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
+
+from .. import _granary, _instance
+from .._errors import Cancelled, Error, Exists, Failed, NotFound, Unreachable
+from .._granary import NO_RECALL, OWN
+from .._log import logger
+from .._session import Session
+from ._handle import Chunk, Handle, Origin, same_instance
+from ._plan import Stage
+from ._wire import Server, TransferFailed, fetch
+
+EXIT_LOST = 75
+"""The exit status of a worker whose store has gone."""
+
+KEEP_S = 60
+"""Seconds for which results stay in an instance of others, when Dask's scheduler has gone: a new one may use them."""
+
+_FETCHES = 4
+_MOST_TRIES = 3
+_PLACE = "granary.dask"
+_RESTART = 1 << 7
+
+
+def place_of(session: Session) -> str:
+    """The same for all processes that use this session of this instance, and for no others."""
+    counter = session.counter(_PLACE)
+    with contextlib.suppress(Exists, _granary.WrongState, _granary.Error):
+        counter.set_if(0, secrets.randbits(62) + 1)
+    return str(counter.get())
+
+
+def _end(client: Any, key: Optional[str], ids: Sequence[bytes]) -> None:
+    """Let go of references, and delete the graph. What is gone already is fine."""
+    for id in ids:
+        with contextlib.suppress(Error):
+            client.unrefer(id)
+    if key is not None:
+        with contextlib.suppress(Error):
+            client.delete_graph(key)
+
+
+class Results:
+    """What a fragment left here. It ends when Dask has released it."""
+
+    def __init__(self, node: "Node", key: str, ids: Sequence[bytes]) -> None:
+        self._finalizer = weakref.finalize(self, node.release, key, list(ids))
+        self._finalizer.atexit = False
+
+    def end(self) -> None:
+        """Now."""
+        self._finalizer()
+
+
+class Node:
+    """granary in a worker of Dask."""
+
+    def __init__(self, worker: Any, private: Optional[Mapping[str, Any]] = None) -> None:
+        """private: arguments of granary.up() for an instance that lives as long as the worker. None: the one that is up."""
+        self._worker = weakref.ref(worker)
+        self.session: Session = _instance.up(**private) if private is not None else Session()
+        self.client = self.session._client
+        self.private = private is not None
+        self.host = socket.gethostname()
+        self.name = f"{self.host} (instance {self.session.instance or 'default'})"
+        self.place = place_of(self.session)
+        self._ends: "SimpleQueue[Optional[Callable[[], None]]]" = SimpleQueue()
+        self._lock = threading.Lock()
+        self.running: Set[str] = set()
+        self._ran = threading.Condition()
+        self._cancelled: Set[str] = set()
+        self._ending: Set[str] = set()
+        self._kept: "weakref.WeakValueDictionary[str, Results]" = weakref.WeakValueDictionary()
+        self._tries: Dict[str, int] = {}
+        self._closed = False
+        self.incoming, outgoing = _contexts(worker)
+        self.server = Server(lambda: self.client, worker.ip, outgoing, self.look)
+        self.origin = Origin(worker.address, self.name, self.place, self.server.host, self.server.port, self.server.secret)
+        self._fetching = ThreadPoolExecutor(_FETCHES, "granary-fetch")
+        self._wake, self._woken = socket.socketpair()
+        self._threads = [threading.Thread(target=one, name=f"granary-{one.__name__}", daemon=True) for one in (self._reap, self._watch)]
+        for thread in self._threads:
+            thread.start()
+
+    # ---- life ----
+
+    def soon(self, do: Callable[..., None], *arguments: Any) -> None:
+        """Have a thread do it. Any thread may ask, also a garbage collection within another call."""
+        self._ends.put(lambda: do(*arguments))
+
+    def _reap(self) -> None:
+        while (do := self._ends.get()) is not None:
+            try:
+                do()
+            except Exception as error:
+                logger.debug("granary.dask: %s", error)
+
+    def _watch(self) -> None:
+        """The store tells when it has gone: then nobody has to ask for it first."""
+        try:
+            events = self.client.subscribe(_RESTART)
+            poll = select.poll()
+            poll.register(events.fileno(), select.POLLIN)
+            poll.register(self._woken.fileno(), select.POLLIN)
+            while not self._closed:
+                poll.poll()
+                with contextlib.suppress(_granary.TimedOut):
+                    while not self._closed:
+                        events.next(0)
+            events.close()
+        except Error:
+            self.look()
+
+    def look(self) -> None:
+        """A call has failed for want of a store. When there is none indeed, this process has nothing to offer any more."""
+        if self._closed:
+            return
+        try:
+            self.client.stat()
+        except Unreachable as error:
+            self._leave(str(error))
+        except Error:
+            pass
+
+    def _leave(self, reason: str) -> None:
+        print(f"granary.dask: {self.origin.worker}: {self.name} has lost its store, so this worker leaves: {reason}", file=sys.stderr, flush=True)
+        worker = self._worker()
+        if worker is None or alone():
+            os._exit(EXIT_LOST)
+        worker.loop.add_callback(worker.close, reason="granary-store-lost", executor_wait=False)
+
+    def close(self, keep: bool) -> None:
+        """The worker ends. keep: results stay for a while, if the instance is not the worker's own."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self._wake.send(b"x")
+        self.server.close()
+        self._fetching.shutdown(wait=False, cancel_futures=True)
+        for key in list(self.running):
+            with contextlib.suppress(Error):
+                self.client.cancel_graph(key, 1000)
+        kept = [key for key in self._kept if keep and not self.private]
+        for key in kept:
+            with contextlib.suppress(Error):
+                self.client.rename_graph(key, key, True)  # so it does not end with this process
+        if kept:
+            _forget_later(self.session, kept)
+        for key, results in list(self._kept.items()):
+            if key not in kept:
+                results.end()
+        self._ends.put(None)
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(10)
+        self._wake.close()
+        self._woken.close()
+        if isinstance(self.session, _instance.Instance):
+            self.session.down()
+        else:
+            self.session.close()
+
+    # ---- fragments ----
+
+    def release(self, key: str, ids: Sequence[bytes]) -> None:
+        """Dask does not need a fragment's results any more."""
+        if self._kept.get(key) is None:
+            self._ending.add(key)
+            self.soon(self._end, key, ids)
+        else:  # it has run again meanwhile
+            self.soon(_end, self.client, None, ids)
+
+    def _end(self, key: str, ids: Sequence[bytes]) -> None:
+        _end(self.client, key, ids)
+        self._ending.discard(key)
+
+    def _settled(self, key: str) -> None:
+        """A graph of that key is not about to be deleted."""
+        if key in self._ending:
+            done = threading.Event()
+            self.soon(done.set)
+            done.wait()
+
+    def run(self, stage: Stage, partition: int, reads: Sequence[Tuple[str, str, Sequence[Handle]]]) -> Handle:
+        """A fragment. reads: by input node, what it takes, and the handles of the other stage's partitions."""
+        key = stage.key(partition)
+        with self._ran:
+            self.running.add(key)
+        try:
+            self._settled(key)
+            found = self._survivor(stage, key) if reads else None
+            if found is not None:
+                return found
+            given = self._given(stage, partition, reads)
+            self._compute(key, stage.text(partition, given), OWN | (NO_RECALL if reads else 0))
+            return self._handle(stage, key, False)
+        except Unreachable:
+            self.look()
+            raise
+        except Cancelled:
+            if key not in self._cancelled:
+                raise
+            self._again(key)
+        except TransferFailed as error:
+            self._try(key, error)
+            self._again(key)
+        finally:
+            with self._ran:
+                self.running.discard(key)
+                self._cancelled.discard(key)
+                self._ran.notify_all()
+        raise AssertionError
+
+    def _again(self, key: str) -> None:
+        """Dask may want it still, here or elsewhere."""
+        from distributed import Reschedule
+
+        raise Reschedule()
+
+    def cancel(self, key: str) -> None:
+        """Stop a fragment that runs here, soon."""
+        with self._ran:
+            if key not in self.running:
+                return
+            self._cancelled.add(key)
+        self.soon(self._cancel, key)
+
+    def _cancel(self, key: str) -> None:
+        with self._ran:
+            while key in self.running:
+                try:
+                    self.client.cancel_graph(key, 1000)
+                    return
+                except NotFound:  # it is about to be submitted, or about to end
+                    self._ran.wait(0.01)
+
+    def _survivor(self, stage: Stage, key: str) -> Optional[Handle]:
+        """What a fragment of this key has left, when it ran before."""
+        try:
+            if self.client.wait_graph(key, -1)["state"] == "succeeded":
+                return self._handle(stage, key, True)
+        except NotFound:
+            return None
+        except Error:
+            pass
+        with contextlib.suppress(NotFound):
+            self.client.delete_graph(key)
+        return None
+
+    def _compute(self, key: str, text: str, flags: int) -> None:
+        if key in self._cancelled:
+            raise Cancelled(f"{key} is not wanted any more")
+        try:
+            self.client.run_json(text, key=key, flags=flags)
+        except Exists:
+            if not self._ended(key):
+                self.client.run_json(text, key=key, flags=flags)
+        except Error:
+            with contextlib.suppress(Error):
+                self.client.delete_graph(key)
+            raise
+
+    def _ended(self, key: str) -> bool:
+        """A graph of that key is there, with other ids in it. True: it has succeeded; else it is deleted."""
+        with contextlib.suppress(Error):
+            if self.client.wait_graph(key)["state"] == "succeeded":
+                return True
+        with contextlib.suppress(NotFound):
+            self.client.delete_graph(key)
+        return False
+
+    def _handle(self, stage: Stage, key: str, refer: bool) -> Handle:
+        """What a graph that has succeeded gave. refer: it is of a process that has gone, and may be deleted while this one uses it."""
+        client = self.client
+        referred: List[bytes] = []
+        try:
+            ids, rows, kind, shape, splits, _ = client.result(key, stage.target)
+            if stage.chunks and len(ids) != stage.chunks:
+                raise Failed(f"{key}: it gave {len(ids)} chunks, and the plan promises {stage.chunks}")
+            infos = [client.info_object(id) for id in ids]
+            for id, info in zip(ids, infos):
+                if refer or info["id"] != id:  # another name of a chunk that was read
+                    client.refer(info["id"])
+                    referred.append(info["id"])
+        except BaseException:
+            _end(client, key, referred)
+            raise
+        results = Results(self, key, referred)
+        self._kept[key] = results
+        chunks = tuple(Chunk(id, info["size"], info["meta_size"]) for id, info in zip(ids, infos))
+        return Handle(key, self.origin, kind, chunks, tuple(rows), tuple(shape), tuple(splits), results)
+
+    # ---- what fragments read ----
+
+    def _given(self, stage: Stage, partition: int, reads: Sequence[Tuple[str, str, Sequence[Handle]]]) -> Dict[str, Dict[str, Any]]:
+        given: Dict[str, Dict[str, Any]] = {}
+        for node, take, handles in reads:
+            wanted = [[partition] if take == "part" else list(range(len(one.chunks))) for one in handles]
+            far = [(one, which) for one, which in zip(handles, wanted) if one.origin != self.origin]
+            if len(far) == 1:
+                self.bring(*far[0])
+            elif far:
+                list(self._fetching.map(lambda pair: self.bring(*pair), far))
+            ids = [[self.local(one, place).hex() for place in which] for one, which in zip(handles, wanted)]
+            given.update(attributes(node, stage.graph["nodes"][node], handles, ids))
+        return given
+
+    def local(self, handle: Handle, place: int) -> bytes:
+        if place >= len(handle.chunks):
+            raise Failed(f"{handle.key} has {len(handle.chunks)} chunks, and its reader wants number {place}")
+        if handle.origin == self.origin:
+            return handle.chunks[place].id
+        return bytes.fromhex(handle.taken[place])
+
+    def bring(self, handle: Handle, places: Sequence[int]) -> None:
+        """Have these chunks of a ticket in the own store, as long as the ticket lives here."""
+        with handle.lock:
+            missing = [place for place in places if place not in handle.taken and place < len(handle.chunks)]
+            if missing:
+                taken = take(self.client, handle, [handle.chunks[place] for place in missing], self.place, self.incoming)
+                handle.taken.update(zip(missing, (Taken.of(self, id) for id in taken)))
+
+    # ---- what did not come ----
+
+    def _try(self, key: str, error: TransferFailed) -> None:
+        """Chunks did not come. Dask's scheduler finds out whether they are lost; if not, give up after some tries."""
+        tries = self._tries[key] = self._tries.get(key, 0) + 1
+        worker = self._worker()
+        lost = worker is not None and _is_lost(worker, error.key, error.worker, error.gone)
+        if not lost and tries >= _MOST_TRIES:
+            del self._tries[key]
+            raise error
+        logger.warning("granary.dask: %s runs again: %s", key, error)
+
+
+class Taken(str):
+    """The id, as text, of a chunk that came from elsewhere. It is counted for this process, and ends with this."""
+
+    @classmethod
+    def of(cls, node: Node, id: bytes) -> "Taken":
+        made = cls(id.hex())
+        weakref.finalize(made, node.soon, _end, node.client, None, [id]).atexit = False
+        return made
+
+
+def take(client: Any, handle: Handle, chunks: Sequence[Chunk], place: Optional[str], context: Optional[ssl.SSLContext]) -> List[bytes]:
+    """Chunks of a ticket in the client's store, each with a reference of this process: the same objects, or copies."""
+    if not same_instance(handle, place):
+        return fetch(client, handle, chunks, context)
+    referred: List[bytes] = []
+    try:
+        for chunk in chunks:
+            client.refer(chunk.id)
+            referred.append(chunk.id)
+    except NotFound as error:
+        _end(client, None, referred)
+        raise TransferFailed(handle, error, True) from error
+    return referred
+
+
+def attributes(node: str, given: Mapping[str, Any], handles: Sequence[Handle], ids: Sequence[Sequence[str]]) -> Dict[str, Dict[str, Any]]:
+    """What an input node becomes: with ids, and of a tensor with its shape."""
+    flat = [id for some in ids for id in some]
+    if given["op"] != "array" or "shape" in given:
+        return {node: {**given, "ids": flat}}
+    found: Dict[str, Dict[str, Any]] = {}
+    for place, (one, some) in enumerate(zip(handles, ids)):
+        name = node if len(handles) == 1 else f"{node}.{place}"
+        chunk = [-(-side // max(split, 1)) for side, split in zip(one.shape, one.splits)]
+        found[name] = {"op": "array", "ids": list(some), "shape": list(one.shape), "dtype": given["dtype"], "chunk": chunk}
+    if len(handles) > 1:
+        found[node] = {"op": "concatenate", "inputs": list(found), "axis": 0}
+    return found
+
+
+# ---- Dask's side ----
+
+
+def _contexts(worker: Any) -> Tuple[Optional[ssl.SSLContext], Optional[ssl.SSLContext]]:
+    """For fetching and for serving: Dask's own, when it uses TLS."""
+    if not worker.address.startswith("tls"):
+        return None, None
+    incoming: ssl.SSLContext = worker.security.get_connection_args("worker")["ssl_context"]
+    outgoing: ssl.SSLContext = worker.security.get_listen_args("worker")["ssl_context"]
+    return incoming, outgoing
+
+
+def alone() -> bool:
+    """Whether the process has nothing but this worker."""
+    from distributed import Scheduler, Worker
+
+    return len(Worker._instances) <= 1 and not len(Scheduler._instances)
+
+
+def _looker() -> Callable[..., Any]:
+    """A function for Dask's scheduler, which need not have this package: it is pickled whole."""
+
+    async def look(key: str, address: str, gone: bool, dask_scheduler: Any = None) -> bool:
+        """Whether results are lost: their worker has gone, or has said so. Dask then drops all tickets, and computes them anew."""
+        import asyncio
+
+        s = dask_scheduler
+        if address in s.workers and not gone:
+            try:
+                await asyncio.wait_for(s.rpc(address).identity(), 10)
+            except (OSError, asyncio.TimeoutError):
+                await s.remove_worker(address, stimulus_id="granary-lost", close=False)
+        gone = gone or address not in s.workers
+        task = s.tasks.get(key)
+        for one in list(task.who_has) if gone and task is not None else []:
+            await s.delete_worker_data(one.address, [key], "granary-lost")
+        return gone
+
+    return look
+
+
+def _is_lost(worker: Any, key: str, address: str, gone: bool) -> bool:
+    from distributed.protocol.pickle import dumps
+    from distributed.utils import sync
+
+    async def ask() -> Any:
+        return await worker.scheduler.run_function(function=dumps(_looker()), args=dumps((key, address, gone)), kwargs=dumps({}))
+
+    answer = sync(worker.loop, ask)
+    return bool(answer["status"] == "OK" and answer["result"])
+
+
+def _forget_later(session: Session, keys: Iterable[str]) -> None:
+    """A process that deletes graphs after a while. A worker that has begun to use one has references to its chunks."""
+    command = [_instance.program(), "forget"]
+    command += ["--instance", session.instance] if session.instance else []
+    command += ["--session", session.session] if session.session else []
+    subprocess.Popen(["/bin/sh", "-c", 'sleep "$0"; exec "$@"', str(KEEP_S), *command, *keys], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                     stderr=subprocess.DEVNULL, cwd="/", start_new_session=True)

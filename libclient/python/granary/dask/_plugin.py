@@ -1,0 +1,135 @@
+"""Nodes come and go with Dask's workers: the plugin that makes them, and what is checked before any work is sent."""
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import weakref
+from typing import Any, Callable, Dict, Mapping, Optional
+
+from distributed import get_worker
+from distributed.diagnostics.plugin import WorkerPlugin
+
+from .._granary import VERSION
+from .._errors import Unreachable, VersionMismatch
+from .._log import logger
+from ._node import Node, alone
+from ._plan import FORMAT
+
+NAME = "granary"
+
+_nodes: "weakref.WeakKeyDictionary[Any, Node]" = weakref.WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def node_of(worker: Any, private: Optional[Mapping[str, Any]] = None) -> Node:
+    """The worker's node, made when there is none. private: arguments for an instance of its own."""
+    with _lock:
+        node = _nodes.get(worker)
+        if node is None:
+            node = _nodes[worker] = Node(worker, private)
+        return node
+
+
+def here() -> Node:
+    """That of the worker which runs this task."""
+    return node_of(get_worker())
+
+
+class Plugin(WorkerPlugin):  # type: ignore[misc]
+    """Makes a worker a node, and tells it what Dask does with its tasks."""
+
+    name = NAME
+
+    def __init__(self, version: str = VERSION, private: Optional[Mapping[str, Any]] = None, instead: bool = False) -> None:
+        """private: arguments of granary.up(). instead: start such an instance only where none is up."""
+        self.version = version
+        self.private = private
+        self.instead = instead
+        self._node: Optional[Node] = None
+
+    def setup(self, worker: Any) -> None:
+        try:
+            if (VERSION, FORMAT) != (self.version, FORMAT):
+                raise VersionMismatch(_differs(worker.address, socket.gethostname(), VERSION, self.version))
+            self._node = self._made(worker)
+            logger.info("worker %s is node %s", worker.address, self._node.name)
+        except Exception as error:
+            print(f"granary.dask: {worker.address} is refused as a node: {error}", flush=True)
+            raise
+
+    def _made(self, worker: Any) -> Node:
+        if self.private is None or not self.instead:
+            return node_of(worker, self.private)
+        try:
+            return node_of(worker)
+        except Unreachable:
+            if os.environ.get("GRANARY_INSTANCE"):  # somebody wants this one
+                raise
+            return node_of(worker, self.private)
+
+    def teardown(self, worker: Any) -> None:
+        """Only of a worker that ends: Dask also takes a plugin out to put in another of its name."""
+        from distributed.core import Status
+
+        if worker.status in (Status.running, Status.paused, Status.init):
+            return
+        with _lock:
+            node = _nodes.pop(worker, None)
+        if node is not None:
+            node.close(keep=worker.batched_stream.closed())
+
+    def transition(self, key: str, start: str, finish: str, **_: Any) -> None:
+        """Dask does not want a task any more that it cannot stop itself."""
+        if finish == "released" and start in ("executing", "long-running") and self._node is not None:
+            self._node.cancel(key)
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return {**self.__dict__, "_node": None}
+
+
+def leave() -> None:
+    """This worker has not begun, and cannot be a node."""
+    if not alone():
+        raise RuntimeError("the worker is no node of granary")
+    os._exit(1)
+
+
+def _differs(address: str, host: str, theirs: str, ours: str) -> str:
+    return f"node {address} ({host}) has granary {theirs}, and the plan is of granary {ours}: install one version on all nodes"
+
+
+def _prober() -> Callable[..., Dict[str, str]]:
+    """A function that is pickled whole: a node may have no granary, or one without this package."""
+
+    def probe() -> Dict[str, str]:
+        import socket
+        import sys
+
+        try:
+            from granary._granary import VERSION
+            from granary.dask._plan import FORMAT
+
+            return {"version": VERSION, "format": str(FORMAT), "host": socket.gethostname()}
+        except ImportError as error:
+            return {"error": f"{error} ({sys.executable})", "host": socket.gethostname()}
+
+    return probe
+
+
+_ready: "weakref.WeakSet[Any]" = weakref.WeakSet()
+
+
+def ready(client: Any, private: Optional[Mapping[str, Any]] = None) -> None:
+    """Every worker is a node, and those that come later become one. VersionMismatch, Unreachable: names the worker that cannot be."""
+    if client in _ready and private is None:
+        return
+    for address, found in client.run(_prober()).items():
+        if "error" in found:
+            raise VersionMismatch(f"node {address} ({found['host']}) has no granary with a Dask driver: {found['error']}")
+        if found["version"] != VERSION:
+            raise VersionMismatch(_differs(address, found["host"], found["version"], VERSION))
+        if found["format"] != str(FORMAT):
+            raise VersionMismatch(f"node {address} ({found['host']}) reads plans of format {found['format']}, this client writes {FORMAT}")
+    client.register_worker_plugin(Plugin(private=private), name=NAME)
+    _ready.add(client)

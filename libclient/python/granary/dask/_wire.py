@@ -1,0 +1,214 @@
+"""Chunks on their way from node to node, beside Dask: a small server in each worker, and what fetches from it.
+
+A client sends the secret of its ticket, a count, and ids; the server answers with that many exported objects (docs/formats.md). They are
+written from the store's memory, and read into an object of the other store. Each has checksums. With TLS, both ends have Dask's
+contexts, and a pair of sockets stands between the encryption and the store.
+"""
+from __future__ import annotations
+
+import contextlib
+import hmac
+import secrets
+import socket
+import ssl
+import struct
+import threading
+from typing import Any, Callable, Iterator, List, Optional, Sequence, Set, Union
+
+from .. import _granary
+from .._errors import Error, NotFound, Unreachable
+from .._log import logger
+from ._handle import Chunk, Handle
+
+STALL_S = 30
+"""A transfer that gives no byte for so long has failed."""
+
+_SECRET = 16
+_ID = 16
+_MOST_IDS = 1 << 16
+_PUMP = 1 << 18
+_GONE, _OK = b"\0", b"\1"
+
+Socket = Union[socket.socket, ssl.SSLSocket]
+
+
+class TransferFailed(ConnectionError):
+    """Chunks did not arrive: nothing of them is left here."""
+
+    def __init__(self, handle: Handle, why: object, gone: bool = False) -> None:
+        super().__init__(f"chunks of {handle.key} did not come from {handle.origin.node}: {why}")
+        self.key = handle.key
+        self.worker = handle.origin.worker
+        self.gone = gone
+        """Those who had them say that they have them no more."""
+
+    def __reduce__(self) -> Any:
+        return ConnectionError, self.args
+
+
+def _timeouts(one: socket.socket) -> None:
+    """The store's calls read and write descriptors that block; the kernel ends a wait that is too long."""
+    one.settimeout(None)
+    for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
+        one.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", STALL_S, 0))
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+
+def _read(one: Socket, size: int) -> bytes:
+    parts = bytearray()
+    while len(parts) < size:
+        some = one.recv(size - len(parts))
+        if not some:
+            raise ConnectionError("the other end has closed the connection")
+        parts += some
+    return bytes(parts)
+
+
+@contextlib.contextmanager
+def _plain(one: Socket, sending: bool) -> Iterator[int]:
+    """A descriptor for the store: the connection itself, or one end of a pair, whose other end is encrypted and decrypted here."""
+    if not isinstance(one, ssl.SSLSocket):
+        yield one.fileno()
+        return
+    ours, theirs = socket.socketpair()
+    source, to = (theirs, one) if sending else (one, theirs)
+    failed: List[BaseException] = []
+
+    def pump() -> None:
+        try:
+            while some := source.recv(_PUMP):
+                to.sendall(some)
+        except BaseException as error:
+            failed.append(error)
+        finally:
+            with contextlib.suppress(OSError):
+                theirs.shutdown(socket.SHUT_RDWR)
+
+    thread = threading.Thread(target=pump, name="granary-tls", daemon=True)
+    with ours, theirs:
+        thread.start()
+        try:
+            yield ours.fileno()
+            if sending:
+                ours.shutdown(socket.SHUT_WR)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            raise
+        finally:
+            if not sending:
+                with contextlib.suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
+            thread.join()
+    if failed and sending:
+        raise failed[0]
+
+
+class Server:
+    """Gives chunks of a store to those who have a ticket. It ends with close(), and what is under way with it."""
+
+    def __init__(self, client: Callable[[], Any], host: str, context: Optional[ssl.SSLContext], lost: Callable[[], None]) -> None:
+        self.secret = secrets.token_bytes(_SECRET)
+        self._client = client
+        self._context = context
+        self._lost = lost
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._listener = socket.create_server((host, 0), family=family)
+        self.host, self.port = self._listener.getsockname()[:2]
+        self._lock = threading.Lock()
+        self._open: Set[socket.socket] = set()
+        self._closed = False
+        self._thread = threading.Thread(target=self._accept, name="granary-serve", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            for one in self._open:
+                with contextlib.suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                one, _ = self._listener.accept()
+            except OSError:
+                if self._closed:
+                    return
+                continue
+            threading.Thread(target=self._serve, args=(one,), name="granary-send", daemon=True).start()
+
+    def _serve(self, raw: socket.socket) -> None:
+        with self._lock:
+            if self._closed:
+                raw.close()
+                return
+            self._open.add(raw)
+        one: Socket = raw
+        try:
+            _timeouts(raw)
+            if self._context is not None:
+                one = self._context.wrap_socket(raw, server_side=True)  # the plain one is nothing any more
+                with self._lock:
+                    self._open.add(one)
+                    if self._closed:
+                        return
+            self._answer(one)
+        except (OSError, ValueError, struct.error) as error:
+            logger.debug("a transfer ended early: %s", error)
+        finally:
+            with self._lock:
+                self._open -= {raw, one}
+            one.close()
+
+    def _answer(self, one: Socket) -> None:
+        if not hmac.compare_digest(_read(one, _SECRET), self.secret):
+            return
+        (count,) = struct.unpack("!I", _read(one, 4))
+        if count > _MOST_IDS:
+            return
+        ids = _read(one, count * _ID)
+        client = self._client()
+        try:
+            there = all(client.contains(ids[i : i + _ID]) for i in range(0, len(ids), _ID))
+            one.sendall(_OK if there else _GONE)
+            if there:
+                with _plain(one, True) as fd:
+                    for i in range(0, len(ids), _ID):
+                        client.write_object(ids[i : i + _ID], fd, int(STALL_S * 1000))
+        except Unreachable:
+            self._lost()
+        except Error as error:  # of the store: the other end sees the connection end
+            logger.warning("chunks were not sent: %s", error)
+
+
+def fetch(client: Any, handle: Handle, chunks: Sequence[Chunk], context: Optional[ssl.SSLContext]) -> List[bytes]:
+    """Bring chunks into the client's store, under fresh ids, each with a reference. TransferFailed, Error: nothing is left."""
+    origin = handle.origin
+    made: List[bytes] = []
+    try:
+        with socket.create_connection((origin.host, origin.port), STALL_S) as raw:
+            _timeouts(raw)
+            one: Socket = raw if context is None else context.wrap_socket(raw, server_hostname=origin.host)
+            with contextlib.closing(one):
+                one.sendall(origin.secret + struct.pack("!I", len(chunks)) + b"".join(chunk.id for chunk in chunks))
+                if _read(one, 1) != _OK:
+                    raise NotFound("they are not there any more")
+                with _plain(one, False) as fd:
+                    for chunk in chunks:
+                        id = _granary.id_random()
+                        client.read_object(id, fd, chunk.size)
+                        client.refer(id)  # in the place of its creator's
+                        made.append(id)
+        return made
+    except BaseException as error:
+        for id in made:
+            with contextlib.suppress(Error):
+                client.unrefer(id)
+        if isinstance(error, (_granary.Full, _granary.OutOfMemory, Unreachable)) or not isinstance(error, (OSError, Error)):
+            raise  # of the own store
+        raise TransferFailed(handle, error, isinstance(error, NotFound)) from error

@@ -1,0 +1,310 @@
+"""Plans on a cluster of Dask: the answers of one instance, what errors tell, and that nothing stays."""
+import json
+import os
+import pathlib
+import unittest
+
+import numpy as np
+import pandas as pd
+
+from cluster import Cluster, ClusterTest, granary, in_thread, plan, processes, stage, until, _plan
+from granary.dask import _drive, _plugin, _results
+
+READ = {'op': 'read_csv', 'dtypes': {'id': 'int64', 'v': 'float64', 't': 'string'}}
+
+
+class Plans(ClusterTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        rows = [f'{i % 7},{i / 3},{"abc"[i % 3]}' for i in range(2000)]
+        cls.files = []
+        for name, part in (('a', rows[:900]), ('b', rows[900:]), ('all', rows)):
+            cls.files.append(os.path.join(cls.cluster.directory, f'{name}.csv'))
+            pathlib.Path(cls.files[-1]).write_text('\n'.join(['id,v,t', *part, '']))
+        cls.here = granary.up(executors=1, memory='64M')
+        cls.addClassCleanup(cls.here.down)
+
+    def halves(self, rows=450):
+        """Two stages of a part of the rows each, cut into chunks."""
+        return [stage(name, {'read': {**READ, 'path': path}, 'out': {'op': 'rebalance', 'input': 'read', 'rows': rows}})
+                for name, path in zip('ab', self.files)]
+
+    def test_all_chunks_of_several_stages(self):
+        both = {'a': {'op': 'table'}, 'b': {'op': 'table'}, 'rows': {'op': 'concat', 'inputs': ['a', 'b']},
+                'out': {'op': 'groupby', 'input': 'rows', 'keys': ['id'], 'aggregate': {'s': 'sum(v)', 'd': 'std(v)', 'f': 'first(t)', 'm': 'median(v)'}}}
+        given = plan(*self.halves(), stage('c', both, inputs={'a': ('a', 'all'), 'b': ('b', 'all')}))
+        far = granary.dask.run(self.client, given)['result'].to_dict()
+        self.assertEqual(far, granary.sql(f"SELECT id, sum(v) AS s, stddev(v) AS d, first(t) AS f, median(v) AS m FROM '{self.files[2]}' "
+                                          'GROUP BY id ORDER BY id').to_dict())
+
+    def test_a_chunk_of_each_partition_and_the_same_partition(self):
+        """Each of two partitions reads one chunk of both of another stage, and the next stage what its own one gave."""
+        dealt = stage('dealt', {'read': {**READ, 'path': self.files[0]}, 'out': {'op': 'rebalance', 'input': 'read', 'rows': 450}}, partitions=2, chunks=2)
+        taken = stage('taken', {'in': {'op': 'table'}, 'out': {'op': 'assign', 'input': 'in', 'columns': {'w': 'v * 2'}}}, partitions=2,
+                      inputs={'in': ('dealt', 'part')})
+        same = stage('same', {'in': {'op': 'table'}, 'out': {'op': 'filter', 'input': 'in', 'where': 'id > 2'}}, partitions=2, inputs={'in': ('taken', 'same')})
+        last = stage('last', {'out': {'op': 'table'}, 'x': {'op': 'head', 'input': 'out', 'rows': 10000}}, 'x', inputs={'out': ('same', 'all')})
+        far = granary.dask.run(self.client, plan(dealt, taken, same, last))['result'].to_pandas()
+        near = pd.read_csv(self.files[0])
+        near = pd.concat([near[:450], near[:450], near[450:], near[450:]], ignore_index=True)
+        near = near[near.id > 2].assign(w=near.v * 2).reset_index(drop=True)
+        pd.testing.assert_frame_equal(far, near)
+
+    def test_tensors(self):
+        part = stage('part', {'out': {'op': 'random', 'shape': [1000, 7], 'seed': 3}}, partitions=3)
+        near = np.asarray(granary.dask.run(self.client, plan(stage('whole', part['graph']['nodes']), kind='tensor'))['result'])
+        whole = stage('sum', {'in': {'op': 'array', 'dtype': 'float64'}, 'out': {'op': 'sum', 'input': 'in', 'axes': [0]}}, inputs={'in': ('part', 'all')})
+        far = granary.dask.run(self.client, plan(part, whole, kind='tensor'))['result']
+        self.assertEqual(far.shape, (7,))
+        np.testing.assert_allclose(np.asarray(far), near.sum(0) * 3)
+
+    def test_the_part_of_a_fragment(self):
+        given = _plan.Plan.of(plan(stage('s', {'out': {'op': 'arange', 'stop': 9}}, part_of=['out'], partitions=4)
+                                   | {'partitions': 4}, stage('t', {'out': {'op': 'zeros', 'shape': [1]}})))
+        self.assertEqual(json.loads(given.stages['s'].text(3, {}))['nodes']['out']['part'], 3)
+        self.assertNotIn('part', given.stages['s'].graph['nodes']['out'])
+
+    def test_sql_and_graphs(self):
+        far = granary.dask.sql(self.client, f"SELECT count(*) AS n FROM '{self.files[2]}' WHERE id = 3")
+        self.assertEqual(far.to_dict(), {'n': [286]})
+        made = granary.dask.run(self.client, {'nodes': {'x': {'op': 'arange', 'stop': 5}}, 'targets': ['x']}, progress=self.shares.append)
+        self.assertEqual(np.asarray(made['x']).tolist(), [0, 1, 2, 3, 4])
+        self.assertEqual(self.shares[-1], 1.0)
+
+    shares = []
+
+    def test_values_for_who_has_no_instance(self):
+        frame = plan(stage('f', {'out': {**READ, 'path': self.files[0]}}))
+        future = _drive.run(self.client, _plan.Plan.of(frame))['result']
+        pd.testing.assert_frame_equal(_results.without(self.client, future), pd.read_csv(self.files[0]))
+        del future
+        future = _drive.run(self.client, _plan.Plan.of(plan(stage('g', {'out': {'op': 'arange', 'stop': 100000}}))), progress=None)['result']
+        self.assertEqual(_results.without(self.client, future).tolist(), list(range(100000)))
+
+    def test_results_used_again(self):
+        """A fragment whose results are there does not run again, in whatever plan."""
+        ran = os.path.join(self.cluster.directory, 'ran')
+        once = stage('once', {'out': {'op': 'exec', 'command': ['sh', '-c', f'echo x >> {ran}; echo done']}})
+        first = _drive.run(self.client, _plan.Plan.of(plan(once, kind='objects')))
+        again = stage('again', {'in': {'op': 'object'}, 'out': {'op': 'exec', 'command': ['cat'], 'inputs': ['in']}}, inputs={'in': ('once', 'all')})
+        made = granary.dask.run(self.client, plan(once, again, kind='objects'))['result']
+        self.assertEqual([bytes(one) for one in made], [b'done\n'])
+        self.assertEqual(pathlib.Path(ran).read_text(), 'x\n')
+        del first
+
+    def test_a_key_that_survived_is_taken_from_the_node(self):
+        """Dask has forgotten it, the instance has not."""
+        ran = os.path.join(self.cluster.directory, 'survived')
+        one = stage('s', {'in': {'op': 'object'}, 'out': {'op': 'exec', 'command': ['sh', '-c', f'echo x >> {ran}; cat'], 'inputs': ['in']}},
+                    inputs={'in': ('zero', 'all')})
+        zero = stage('zero', {'out': {'op': 'exec', 'command': ['echo', 'a']}})
+        given = _plan.Plan.of(plan(zero, one, kind='objects'))
+        key = given.stages['s'].key(0)
+        for address in self.client.scheduler_info()['workers']:
+            node = self.client.run(_submitted, key, one['graph']['nodes']['out']['command'], workers=[address])
+            self.assertEqual(list(node.values()), [key])
+        made = granary.dask.run(self.client, given)['result']
+        self.assertEqual([bytes(each) for each in made], [b'early\n'])
+        self.client.run(_deleted, key)
+
+    # ---- what goes wrong ----
+
+    def test_an_error_names_the_file(self):
+        with self.assertRaisesRegex(granary.NotFound, '/nothing.csv'):
+            granary.dask.run(self.client, plan(stage('f', {'out': {'op': 'read_csv', 'path': '/nothing.csv'}})))
+        with self.assertRaisesRegex(granary.Error, 'no_such_column'):
+            granary.dask.sql(self.client, f"SELECT no_such_column FROM '{self.files[0]}'")
+
+    def test_plans_that_are_none(self):
+        good = plan(stage('a', {'out': {'op': 'zeros', 'shape': [1]}}))
+        for change, told in (({'granary_fragments': 2}, 'format 2'), ({'stages': [{}]}, 'name'), ({'stages': good['stages'] * 2}, 'two stages are called a'),
+                             ({'targets': [{'name': 'x', 'stage': 'b', 'kind': 'frame'}]}, 'b'),
+                             ({'stages': [{**good['stages'][0], 'inputs': {'out': {'stage': 'z', 'take': 'all'}}}]}, 'stage z, which does not stand before'),
+                             ({'stages': [{**good['stages'][0], 'part_of': ['x']}]}, "no node 'x'")):
+            with self.subTest(told), self.assertRaisesRegex(granary.Error, told):
+                granary.dask.run(self.client, {**good, **change})
+
+    def waiting(self, name):
+        """A stage whose program waits for a line, and says that it runs."""
+        gate, runs = (os.path.join(self.cluster.directory, f'{name}.{what}') for what in ('gate', 'runs'))
+        os.mkfifo(gate)
+        one = stage(name, {'out': {'op': 'exec', 'command': ['sh', '-c', f'echo $$ >> {runs}; read line < {gate}; echo $line']}})
+        return one, gate, lambda: os.path.exists(runs) and pathlib.Path(runs).read_text().split()
+
+    def test_time_is_over(self):
+        one, _, runs = self.waiting('late')
+        call = in_thread(granary.dask.run, self.client, plan(one, kind='objects'), timeout=2)
+        pid = until(runs)[0]
+        with self.assertRaises(TimeoutError):
+            call()
+        until(lambda: not os.path.exists(f'/proc/{pid}'), 'the end of the program')
+
+    def test_an_interrupt_ends_what_runs_elsewhere(self):
+        """As Ctrl-C does while one fragment has ended, and another one runs."""
+        one, _, runs = self.waiting('interrupted')
+        quick = stage('quick', {'out': {'op': 'exec', 'command': ['echo']}})
+
+        def interrupt(share):
+            until(runs)
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            granary.dask.run(self.client, plan(quick, one, kind='objects'), progress=interrupt)
+        pid = runs()[0]
+        until(lambda: not os.path.exists(f'/proc/{pid}'), 'the end of the program')
+
+    def test_other_versions_are_refused(self):
+        with self.assertRaisesRegex(granary.VersionMismatch, f'has granary {granary.__version__}, and the plan is of granary 0.0.1'):
+            self.client.register_worker_plugin(_plugin.Plugin(version='0.0.1'), name='granary-other')
+        self.client.unregister_worker_plugin('granary-other')
+        with self.assertRaisesRegex(granary.VersionMismatch, 'cut by granary 0.0.1'):
+            granary.dask.run(self.client, plan(stage('a', {'out': {'op': 'zeros', 'shape': [1]}}), version='0.0.1'))
+
+    # ---- moving ----
+
+    def moved(self, cut, key):
+        """A fragment on n1 that n2 reads, with a sender that cut() is told to spoil."""
+        source = stage('source' + key, {'out': {'op': 'arange', 'stop': 500000}})
+        first = _plan.Plan.of(plan(source))
+        worker = self.cluster.address('n1')
+        made = self.client.submit(_drive.fragment, first.stages[source['name']], 0, [], key=first.stages[source['name']].key(0), workers=[worker])
+        made.result()
+        self.cluster.on('n1', _spoiled, cut)
+        reads = stage('reads' + key, {'in': {'op': 'array', 'dtype': 'int64'}, 'out': {'op': 'sum', 'input': 'in'}}, inputs={'in': (source['name'], 'all')})
+        second = _plan.Plan.of(plan(source, reads)).stages[reads['name']]
+        summed = self.client.submit(_drive.fragment, second, 0, [['in', 'all', [made]]], key=second.key(0), workers=[self.cluster.address('n2')])
+        return made, summed
+
+    def test_a_transfer_that_is_cut_goes_again(self):
+        made, summed = self.moved(1, 'cut')
+        self.assertEqual(int(_results.without(self.client, summed)), 499999 * 250000)
+        self.assertEqual(self.cluster.on('n1', _spoiled, 0), 2, 'sent twice')
+
+    def test_a_transfer_that_never_comes_is_an_error(self):
+        made, summed = self.moved(100, 'never')
+        with self.assertRaisesRegex(ConnectionError, 'did not come from .*instance'):
+            summed.result()
+        self.assertFalse([one for one in self.cluster.left().get(self.cluster.address('n2'), ([], []))[1]], 'nothing of it is in the other store')
+        self.cluster.on('n1', _spoiled, 0)
+
+    def test_chunks_that_were_lost_are_made_again(self):
+        """The worker is there, and says that it has them no more."""
+        made, summed = self.moved(0, 'lost')
+        del made, summed
+        until(lambda: not self.cluster.left())
+        source = stage('s', {'out': {'op': 'arange', 'stop': 500000}})
+        parsed = _plan.Plan.of(plan(source)).stages['s']
+        made = self.client.submit(_drive.fragment, parsed, 0, [], key=parsed.key(0))
+        handle = made.result()
+        self.client.run(_deleted, handle.key, workers=[handle.origin.worker])
+        other = [one for one in self.client.scheduler_info()['workers'] if one != handle.origin.worker]
+        reads = stage('r', {'in': {'op': 'array', 'dtype': 'int64'}, 'out': {'op': 'sum', 'input': 'in'}}, inputs={'in': ('s', 'all')})
+        second = _plan.Plan.of(plan(source, reads)).stages['r']
+        summed = self.client.submit(_drive.fragment, second, 0, [['in', 'all', [made]]], key=second.key(0), workers=other)
+        self.assertEqual(int(_results.without(self.client, summed)), 499999 * 250000)
+
+    def test_strangers_get_nothing(self):
+        """A connection without the secret is closed."""
+        import socket
+
+        made, _ = self.moved(0, 'stranger')
+        origin = made.result().origin
+        with socket.create_connection((origin.host, origin.port), 10) as one:
+            one.sendall(bytes(16) + b'\0\0\0\1' + made.result().chunks[0].id)
+            one.settimeout(10)
+            try:
+                self.assertEqual(one.recv(1), b'')
+            except ConnectionResetError:
+                pass
+
+
+def _submitted(key, command, dask_worker):
+    """A graph of that key has succeeded on a node."""
+    import json
+
+    node = _plugin.node_of(dask_worker)
+    return node.client.run_json(json.dumps({'nodes': {'out': {'op': 'exec', 'command': ['echo', 'early']}}, 'targets': ['out']}), key=key)
+
+
+def _deleted(key, dask_worker):
+    node = _plugin.node_of(dask_worker)
+    try:
+        node.client.delete_graph(key)
+    except granary.NotFound:
+        pass
+
+
+def _spoiled(node, count):
+    """The next `count` answers of a node's server end in the middle. Returns how many there were since the last call."""
+    import socket
+
+    server = node.server
+    before = getattr(server, 'answers', 0)
+    server.answers, server.spoil = 0, count
+    if not hasattr(server, 'honest'):
+        server.honest = server._answer
+
+        def answer(one):
+            server.answers += 1
+            if server.spoil <= 0:
+                return server.honest(one)
+            server.spoil -= 1
+            ours, theirs = socket.socketpair()
+
+            def half():
+                got = 0
+                while got < 100000 and (some := theirs.recv(1000)):
+                    one.sendall(some)
+                    got += len(some)
+                theirs.close()
+                one.shutdown(socket.SHUT_RDWR)
+
+            import threading
+            thread = threading.Thread(target=half)
+            thread.start()
+            try:
+                server.honest(_Half(one, ours))
+            finally:
+                ours.close()
+                thread.join()
+        server._answer = answer
+    return before
+
+
+class _Half:
+    """A connection that is read here and written there."""
+
+    def __init__(self, one, to):
+        self.recv = one.recv
+        self.sendall = to.sendall
+        self.fileno = to.fileno
+
+
+class Refused(unittest.TestCase):
+    """Workers that cannot be nodes."""
+
+    def test_another_version_and_no_instance(self):
+        cluster = Cluster(1, nodes=False)
+        self.addCleanup(cluster.close)
+        fake = os.path.join(cluster.directory, 'other', 'granary')
+        os.makedirs(os.path.join(fake, 'dask'))
+        for name, text in (('__init__', ''), ('_granary', 'VERSION = "9.9"'), ('dask/__init__', ''), ('dask/_plan', 'FORMAT = 1')):
+            pathlib.Path(fake, name + '.py').write_text(text)
+        cluster.add('other', PYTHONPATH=os.path.dirname(fake))
+        other = cluster.address('other')
+        with self.assertRaisesRegex(granary.VersionMismatch, f'node {other} .* has granary 9.9, and the plan is of granary'):
+            granary.dask.start_nodes(cluster.client)
+        cluster.workers['other'].terminate()
+        cluster.workers['other'].wait()
+        until(lambda: len(cluster.client.scheduler_info()['workers']) == 1)
+        cluster.add('nowhere', '--preload', 'granary.dask', GRANARY_INSTANCE=os.path.join(cluster.directory, 'down'))
+        self.assertNotEqual(cluster.workers['nowhere'].wait(60), 0)
+        self.assertIn('is refused as a node', cluster.log())
+        cluster.add('preloaded', '--preload', 'granary.dask')
+        self.assertTrue(cluster.on('preloaded', lambda node: node.private))
+        self.assertTrue(processes(cluster.on('preloaded', lambda node: node.session.instance)))
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)
