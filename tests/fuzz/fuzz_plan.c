@@ -6,11 +6,11 @@
 #include "graph_json/plan.h"
 
 static void
-check_stage(const struct gr_plan *plan, size_t s)
+check_stage(const struct gr_cutplan *plan, size_t s)
 {
-    const struct gr_plan_stage *stage = &plan->stages[s];
+    const struct gr_cutplan_stage *stage = &plan->stages[s];
     bool good = stage->partitions > 0 && stage->graph->n_targets == 1 && strlen(stage->digest) == GR_PLAN_DIGEST &&
-                gr_plan_find(plan, stage->name) == s;
+                gr_cutplan_find(plan, stage->name) == s;
 
     for (size_t i = 0; i < stage->part_of_count; i++) {
         good = good && stage->part_of[i] < stage->graph->n_nodes;
@@ -26,12 +26,12 @@ check_stage(const struct gr_plan *plan, size_t s)
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    struct gr_plan *plan = NULL;
+    struct gr_cutplan *plan = NULL;
 
-    if (gr_plan_from_json((const char *)bytes, size, &plan) != GRANARY_OK) {
+    if (gr_cutplan_from_json((const char *)bytes, size, &plan) != GRANARY_OK) {
         return 0;
     }
-    if (!gr_plan_is_meant((const char *)bytes, size)) {
+    if (!gr_cutplan_is_meant((const char *)bytes, size)) {
         abort();
     }
     for (size_t s = 0; s < plan->stage_count; s++) {
@@ -42,6 +42,6 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
             abort();
         }
     }
-    gr_plan_destroy(plan);
+    gr_cutplan_destroy(plan);
     return 0;
 }

@@ -16,11 +16,11 @@
 struct reading {
     const char *text;
     size_t length;
-    struct gr_plan *plan;
+    struct gr_cutplan *plan;
 };
 
 static void *
-allocate(struct gr_plan *plan, size_t count, size_t size)
+allocate(struct gr_cutplan *plan, size_t count, size_t size)
 {
     void *bytes = gr_region_zalloc(plan->region, count + 1, size); /* never of nothing */
 
@@ -32,7 +32,7 @@ allocate(struct gr_plan *plan, size_t count, size_t size)
 
 /* A member that is a text, copied; NULL with a message: it is none, or there is no memory. */
 static const char *
-read_string(struct gr_plan *plan, const json_t *object, const char *member, granary_err *ret_err)
+read_string(struct gr_cutplan *plan, const json_t *object, const char *member, granary_err *ret_err)
 {
     const json_t *value = json_object_get(object, member);
     char *copy = NULL;
@@ -62,7 +62,7 @@ read_count(const json_t *object, const char *member, json_int_t least, uint32_t 
 }
 
 size_t
-gr_plan_find(const struct gr_plan *plan, const char *name)
+gr_cutplan_find(const struct gr_cutplan *plan, const char *name)
 {
     size_t s = 0;
 
@@ -87,7 +87,7 @@ find_node(const Granary__Graph *graph, const char *name, size_t *ret_node)
 }
 
 static granary_err
-read_stage_graph(json_t *object, struct gr_plan_stage *stage)
+read_stage_graph(json_t *object, struct gr_cutplan_stage *stage)
 {
     granary_err err;
 
@@ -107,7 +107,7 @@ read_stage_graph(json_t *object, struct gr_plan_stage *stage)
 }
 
 static granary_err
-read_part_of(struct gr_plan *plan, const json_t *list, struct gr_plan_stage *stage)
+read_part_of(struct gr_cutplan *plan, const json_t *list, struct gr_cutplan_stage *stage)
 {
     granary_err err = GRANARY_OK;
 
@@ -128,8 +128,8 @@ read_part_of(struct gr_plan *plan, const json_t *list, struct gr_plan_stage *sta
 }
 
 static granary_err
-read_input(const struct gr_plan *plan, const struct gr_plan_stage *stage, const json_t *object,
-           struct gr_plan_input *input)
+read_input(const struct gr_cutplan *plan, const struct gr_cutplan_stage *stage, const json_t *object,
+           struct gr_cutplan_input *input)
 {
     static const char *const takes[] = {"same", "part", "all"};
     const char *from = json_string_value(json_object_get(object, "stage"));
@@ -139,7 +139,7 @@ read_input(const struct gr_plan *plan, const struct gr_plan_stage *stage, const 
     if (from == NULL || take == NULL) {
         return gr_fail(GRANARY_EINVAL, "it needs the texts 'stage' and 'take'");
     }
-    input->stage = gr_plan_find(plan, from);
+    input->stage = gr_cutplan_find(plan, from);
     if (input->stage == plan->stage_count) {
         return gr_fail(GRANARY_EINVAL, "no stage before this one is called '%.60s'", from);
     }
@@ -149,7 +149,7 @@ read_input(const struct gr_plan *plan, const struct gr_plan_stage *stage, const 
     if (t == sizeof takes / sizeof takes[0]) {
         return gr_fail(GRANARY_EINVAL, "'take' is same, part or all, not '%.60s'", take);
     }
-    input->take = (enum gr_plan_take)t;
+    input->take = (enum gr_cutplan_take)t;
     if (input->take == GR_PLAN_SAME && plan->stages[input->stage].partitions != stage->partitions) {
         return gr_fail(GRANARY_EINVAL, "'take' is same, but stage '%s' has %u partitions, and this one %u", from,
                        plan->stages[input->stage].partitions, stage->partitions);
@@ -158,7 +158,7 @@ read_input(const struct gr_plan *plan, const struct gr_plan_stage *stage, const 
 }
 
 static granary_err
-read_inputs(struct gr_plan *plan, json_t *inputs, struct gr_plan_stage *stage)
+read_inputs(struct gr_cutplan *plan, json_t *inputs, struct gr_cutplan_stage *stage)
 {
     granary_err err = GRANARY_OK;
     const char *name;
@@ -173,7 +173,7 @@ read_inputs(struct gr_plan *plan, json_t *inputs, struct gr_plan_stage *stage)
     }
     json_object_foreach(inputs, name, object)
     {
-        struct gr_plan_input *input = &stage->inputs[stage->input_count++];
+        struct gr_cutplan_input *input = &stage->inputs[stage->input_count++];
 
         err = find_node(stage->graph, name, &input->node);
         err = err == GRANARY_OK ? read_input(plan, stage, object, input) : err;
@@ -186,7 +186,7 @@ read_inputs(struct gr_plan *plan, json_t *inputs, struct gr_plan_stage *stage)
 
 /* The digest is part of files' names, so it is nothing but digits. */
 static granary_err
-read_digest(struct gr_plan *plan, const json_t *object, struct gr_plan_stage *stage)
+read_digest(struct gr_cutplan *plan, const json_t *object, struct gr_cutplan_stage *stage)
 {
     granary_err err;
 
@@ -198,7 +198,7 @@ read_digest(struct gr_plan *plan, const json_t *object, struct gr_plan_stage *st
 }
 
 static granary_err
-read_stage(struct gr_plan *plan, const json_t *object, struct gr_plan_stage *stage)
+read_stage(struct gr_cutplan *plan, const json_t *object, struct gr_cutplan_stage *stage)
 {
     granary_err err = read_digest(plan, object, stage);
 
@@ -213,7 +213,7 @@ read_stage(struct gr_plan *plan, const json_t *object, struct gr_plan_stage *sta
 }
 
 static granary_err
-read_stages(struct gr_plan *plan, const json_t *list)
+read_stages(struct gr_cutplan *plan, const json_t *list)
 {
     granary_err err = GRANARY_OK;
 
@@ -226,13 +226,13 @@ read_stages(struct gr_plan *plan, const json_t *list)
     }
     for (size_t i = 0; i < json_array_size(list) && err == GRANARY_OK; i++) {
         const json_t *object = json_array_get(list, i);
-        struct gr_plan_stage *stage = &plan->stages[i];
+        struct gr_cutplan_stage *stage = &plan->stages[i];
 
         stage->name = read_string(plan, object, "name", &err);
         if (err != GRANARY_OK) {
             return gr_fail_in(err, "stage %zu", i);
         }
-        if (gr_plan_find(plan, stage->name) < i) {
+        if (gr_cutplan_find(plan, stage->name) < i) {
             return gr_fail(GRANARY_EINVAL, "two stages are called '%s'", stage->name);
         }
         err = read_stage(plan, object, stage);
@@ -248,7 +248,7 @@ read_stages(struct gr_plan *plan, const json_t *list)
 /* ---- the whole ---- */
 
 static granary_err
-read_target(struct gr_plan *plan, const json_t *object, struct gr_plan_target *target)
+read_target(struct gr_cutplan *plan, const json_t *object, struct gr_cutplan_target *target)
 {
     granary_err err;
     const char *stage;
@@ -261,7 +261,7 @@ read_target(struct gr_plan *plan, const json_t *object, struct gr_plan_target *t
     if (err != GRANARY_OK) {
         return err;
     }
-    target->stage = gr_plan_find(plan, stage);
+    target->stage = gr_cutplan_find(plan, stage);
     if (target->stage == plan->stage_count || plan->stages[target->stage].partitions != 1) {
         return gr_fail(GRANARY_EINVAL, "target '%s': stage '%s' %s", target->name, stage,
                        target->stage == plan->stage_count ? "is not there" : "has more than one partition");
@@ -270,7 +270,7 @@ read_target(struct gr_plan *plan, const json_t *object, struct gr_plan_target *t
 }
 
 static granary_err
-read_targets(struct gr_plan *plan, const json_t *list)
+read_targets(struct gr_cutplan *plan, const json_t *list)
 {
     granary_err err = GRANARY_OK;
 
@@ -291,7 +291,7 @@ static granary_err
 read_plan(void *context)
 {
     struct reading *reading = context;
-    struct gr_plan *plan = reading->plan;
+    struct gr_cutplan *plan = reading->plan;
     const json_t *format;
     json_t *root;
     granary_err err = json_load(reading->text, reading->length, &root);
@@ -325,7 +325,7 @@ look_for_format(void *context)
 }
 
 bool
-gr_plan_is_meant(const char *text, size_t length)
+gr_cutplan_is_meant(const char *text, size_t length)
 {
     struct reading reading = {.text = text, .length = length};
 
@@ -333,18 +333,18 @@ gr_plan_is_meant(const char *text, size_t length)
 }
 
 granary_err
-gr_plan_from_json(const char *text, size_t length, struct gr_plan **ret_plan)
+gr_cutplan_from_json(const char *text, size_t length, struct gr_cutplan **ret_plan)
 {
     struct reading reading = {.text = text, .length = length, .plan = calloc(1, sizeof *reading.plan)};
     granary_err err;
 
     if (reading.plan == NULL || (reading.plan->region = gr_region_create()) == NULL) {
-        gr_plan_destroy(reading.plan);
+        gr_cutplan_destroy(reading.plan);
         return gr_no_memory("plan");
     }
     err = json_run(read_plan, &reading);
     if (err != GRANARY_OK) {
-        gr_plan_destroy(reading.plan);
+        gr_cutplan_destroy(reading.plan);
         return err;
     }
     *ret_plan = reading.plan;
@@ -352,7 +352,7 @@ gr_plan_from_json(const char *text, size_t length, struct gr_plan **ret_plan)
 }
 
 void
-gr_plan_destroy(struct gr_plan *plan)
+gr_cutplan_destroy(struct gr_cutplan *plan)
 {
     if (plan == NULL) {
         return;

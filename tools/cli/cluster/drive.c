@@ -53,7 +53,7 @@ struct slot {    /* one a place */
 
 struct drive {
     const struct places *places;
-    const struct gr_plan *plan;
+    const struct gr_cutplan *plan;
     const char *path;
     struct work *works; /* of all stages, in their order */
     size_t *first;      /* of each stage */
@@ -89,10 +89,10 @@ chunks_of(const struct drive *drive, const struct work *work)
 static bool
 is_ready(const struct drive *drive, const struct work *work)
 {
-    const struct gr_plan_stage *stage = &drive->plan->stages[work->stage];
+    const struct gr_cutplan_stage *stage = &drive->plan->stages[work->stage];
 
     for (size_t i = 0; i < stage->input_count; i++) {
-        const struct gr_plan_input *input = &stage->inputs[i];
+        const struct gr_cutplan_input *input = &stage->inputs[i];
         const struct work *from = &drive->works[drive->first[input->stage]];
 
         if (input->take == GR_PLAN_SAME ? from[work->partition].state != DONE : drive->left[input->stage] > 0) {
@@ -333,7 +333,7 @@ drop_copies(struct drive *drive, size_t w)
 static void
 look_at_inputs(struct drive *drive, const struct work *work)
 {
-    const struct gr_plan_stage *stage = &drive->plan->stages[work->stage];
+    const struct gr_cutplan_stage *stage = &drive->plan->stages[work->stage];
 
     for (size_t i = 0; i < stage->input_count; i++) {
         struct work *from = &drive->works[drive->first[stage->inputs[i].stage]];
@@ -390,7 +390,7 @@ end_slot(struct drive *drive, size_t place)
     struct slot *slot = &drive->slots[place];
     size_t w = slot->work;
     struct work *work = &drive->works[w];
-    const struct gr_plan_stage *stage = &drive->plan->stages[work->stage];
+    const struct gr_cutplan_stage *stage = &drive->plan->stages[work->stage];
     int status = 0;
     granary_err err;
 
@@ -522,7 +522,7 @@ run(struct drive *drive, int timeout_ms)
 static granary_err
 make_works(struct drive *drive)
 {
-    const struct gr_plan *plan = drive->plan;
+    const struct gr_cutplan *plan = drive->plan;
     size_t w = 0;
 
     for (size_t s = 0; s < plan->stage_count; s++) {
@@ -552,7 +552,7 @@ make_works(struct drive *drive)
 }
 
 granary_err
-drive(const struct places *places, const struct gr_plan *plan, const char *path, int timeout_ms)
+drive(const struct places *places, const struct gr_cutplan *plan, const char *path, int timeout_ms)
 {
     struct drive drive = {.places = places, .plan = plan, .path = path};
     granary_err err = make_works(&drive);

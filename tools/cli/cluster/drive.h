@@ -17,6 +17,6 @@
  * timeout_ms  0: none
  * Errors      the fragment's own, with its stage, partition and place · ETIMEDOUT · EUNREACHABLE no place is left
  */
-granary_err drive(const struct places *places, const struct gr_plan *plan, const char *path, int timeout_ms);
+granary_err drive(const struct places *places, const struct gr_cutplan *plan, const char *path, int timeout_ms);
 
 #endif

@@ -30,8 +30,8 @@ struct fragment {
     const char *node; /* this machine's name; NULL: the host's */
     struct supervisor_options private;
     pid_t private_pid;
-    struct gr_plan *plan;
-    const struct gr_plan_stage *stage;
+    struct gr_cutplan *plan;
+    const struct gr_cutplan_stage *stage;
     struct chunks_of of;
     char host[CHUNKS_NODE];
 };
@@ -46,7 +46,7 @@ read_plan(struct fragment *fragment, const char *path)
     granary_err err = gr_file_read(path, PLAN_MAX, &text, &size);
 
     if (err == GRANARY_OK) {
-        err = gr_plan_from_json(text, size, &fragment->plan);
+        err = gr_cutplan_from_json(text, size, &fragment->plan);
         err = err == GRANARY_OK ? GRANARY_OK : gr_fail_in(err, "%s", path);
     }
     free(text);
@@ -66,8 +66,8 @@ check_version(const struct fragment *fragment)
 static granary_err
 find_fragment(struct fragment *fragment, const char *stage, const char *partition)
 {
-    const struct gr_plan *plan = fragment->plan;
-    size_t s = gr_plan_find(plan, stage);
+    const struct gr_cutplan *plan = fragment->plan;
+    size_t s = gr_cutplan_find(plan, stage);
     char *end;
     unsigned long p = strtoul(partition, &end, 10);
 
@@ -279,7 +279,7 @@ end_fragment(struct cli *cli)
 
     cli_disconnect(cli);
     private_stop(&fragment->private, &fragment->private_pid);
-    gr_plan_destroy(fragment->plan);
+    gr_cutplan_destroy(fragment->plan);
 }
 
 static const struct gr_option fragment_options[] = {

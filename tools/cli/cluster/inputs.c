@@ -20,8 +20,8 @@ struct part {
 };
 
 struct taking {
-    const struct gr_plan_stage *stage; /* that reads */
-    const struct gr_plan_stage *from;
+    const struct gr_cutplan_stage *stage; /* that reads */
+    const struct gr_cutplan_stage *from;
     uint32_t partition; /* that reads */
     bool one;           /* chunk `partition` of each */
     const char *directory;
@@ -139,7 +139,7 @@ tell_node(const struct taking *taking, Granary__Graph *graph, Granary__Node *nod
 }
 
 static granary_err
-take_input(struct taking *taking, const struct gr_plan_input *input)
+take_input(struct taking *taking, const struct gr_cutplan_input *input)
 {
     uint32_t first = input->take == GR_PLAN_SAME ? taking->partition : 0;
     uint32_t end = input->take == GR_PLAN_SAME ? first + 1 : taking->from->partitions;
@@ -161,8 +161,8 @@ take_input(struct taking *taking, const struct gr_plan_input *input)
 }
 
 granary_err
-inputs_take(const struct gr_plan *plan, const struct gr_plan_stage *stage, uint32_t partition, const char *directory,
-            granary_client *client)
+inputs_take(const struct gr_cutplan *plan, const struct gr_cutplan_stage *stage, uint32_t partition,
+            const char *directory, granary_client *client)
 {
     granary_err err = GRANARY_OK;
 

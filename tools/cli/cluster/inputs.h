@@ -11,7 +11,7 @@
  * Errors  ECORRUPT naming stage, partition and file: results that are not whole, or damaged; they do not count any more ·
  *         what importing gives
  */
-granary_err inputs_take(const struct gr_plan *plan, const struct gr_plan_stage *stage, uint32_t partition,
+granary_err inputs_take(const struct gr_cutplan *plan, const struct gr_cutplan_stage *stage, uint32_t partition,
                         const char *directory, granary_client *client);
 
 #endif

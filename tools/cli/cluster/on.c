@@ -14,7 +14,7 @@
 
 struct on {
     struct places places;
-    struct gr_plan *plan;
+    struct gr_cutplan *plan;
     Granary__Graph *graph; /* which gathers the results, with a node for each target */
     char plan_path[PATH_MAX];
 };
@@ -43,7 +43,7 @@ on_close(struct on *on)
         (void)unlink(on->plan_path);
     }
     places_close(&on->places);
-    gr_plan_destroy(on->plan);
+    gr_cutplan_destroy(on->plan);
     granary__graph__free_unpacked(on->graph, NULL);
     free(on);
 }
@@ -104,7 +104,7 @@ granary_err
 on_plan(struct on *on, const char *text, size_t size, Granary__Graph **ret_graph)
 {
     Granary__Graph *graph;
-    granary_err err = gr_plan_from_json(text, size, &on->plan);
+    granary_err err = gr_cutplan_from_json(text, size, &on->plan);
 
     if (err != GRANARY_OK) {
         return err;
@@ -143,7 +143,7 @@ take_chunks(const struct chunks_of *of, const struct chunks *chunks, granary_cli
 }
 
 static granary_err
-gather(const struct on *on, const struct gr_plan_target *target, granary_client *client, Granary__Node *node)
+gather(const struct on *on, const struct gr_cutplan_target *target, granary_client *client, Granary__Node *node)
 {
     const struct chunks_of of = {on->places.directory, on->plan->stages[target->stage].digest, 0};
     struct chunks chunks = {.count = 0};

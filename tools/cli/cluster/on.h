@@ -22,7 +22,7 @@ size_t on_places(const struct on *on);
  * Take a plan.
  *
  * ret_graph  the graph that gathers its results, with a node for each target; on_run() fills it. It stays on's
- * Errors     as gr_plan_from_json()
+ * Errors     as gr_cutplan_from_json()
  */
 granary_err on_plan(struct on *on, const char *text, size_t size, Granary__Graph **ret_graph);
 

@@ -501,7 +501,7 @@ cut_elsewhere(struct run *run, granary_client *client, const char *text, size_t 
 static granary_err
 plan_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph **ret_graph)
 {
-    const bool is_plan = gr_plan_is_meant(text, size);
+    const bool is_plan = gr_cutplan_is_meant(text, size);
     char *cut = NULL;
     granary_err err = is_plan ? GRANARY_OK : cut_elsewhere(run, client, text, size, &cut);
 
