@@ -198,6 +198,26 @@ member_place(const char *shared, char runtime[PATH_MAX])
                    (unsigned)(uint32_t)gr_hash64(shared, strlen(shared)));
 }
 
+/* From the directory of a group's store to this user's own. The store may have ended since, and its directory be gone. */
+static bool
+find_member(char runtime[PATH_MAX], char ret_shared[108])
+{
+    char own[PATH_MAX];
+    bool found = is_of_group(runtime);
+
+    member_place(runtime, own);
+    if (!found && access(runtime, F_OK) < 0 && errno == ENOENT) {
+        found = follow_store(own, ret_shared) && strcmp(ret_shared, runtime) == 0;
+    }
+    if (found) {
+        (void)snprintf(ret_shared, 108, "%.107s", runtime);
+        memcpy(runtime, own, sizeof own);
+    } else {
+        ret_shared[0] = '\0';
+    }
+    return found;
+}
+
 static granary_err
 check_owner(const char *path)
 {
@@ -279,13 +299,10 @@ gr_instance_resolve(const char *name, struct gr_instance *ret_instance)
                        "choose a shorter path with --instance",
                        runtime, length, RUNTIME_MAX);
     }
-    if (!instance.named && is_of_group(runtime)) {
-        (void)snprintf(instance.shared, sizeof instance.shared, "%.107s", runtime);
-        member_place(instance.shared, runtime);
-        length = (int)strlen(runtime);
-    } else {
+    if (instance.named || !find_member(runtime, instance.shared)) {
         (void)follow_store(runtime, instance.shared);
     }
+    length = (int)strlen(runtime);
     last = strrchr(instance.shared[0] != '\0' ? instance.shared : runtime, '/');
     (void)snprintf(instance.name, sizeof instance.name, "%.63s", last == NULL ? runtime : last + 1);
     (void)snprintf(instance.runtime, sizeof instance.runtime, "%.107s", runtime);

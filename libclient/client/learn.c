@@ -1,6 +1,6 @@
 /*
  * Types of sources. Frames are asked of the instance: the first 0 rows of each, in one graph. Equal sources are asked once.
- * Tensors of files are looked at here, as their headers tell all there is.
+ * Where a file has columns that cannot be read, only the others are asked for.
  */
 #include "client/learn.h"
 
@@ -9,21 +9,19 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/id.h"
+#include "base/text/buf.h"
+#include "client/learn_file.h"
 #include "client/submit.h"
-#include "data/file/format.h"
-#include "data/tensor.h"
 #include "granary/read.h"
-#include "graph/tensor/types.h"
 
-enum {
-    NPY_HEAD = 64 << 10, /* of a file, in which its header ends */
-    MESSAGE_MAX = 1024
-};
+#define MESSAGE_MAX 1024
 
 /* A node whose type nobody knows yet, and who tells it. */
 struct source {
     struct gr_node *node;
     const struct source *same; /* the same of an equal node; or NULL */
+    uint64_t hash;             /* of what it says */
     char *target;              /* of the question; NULL: nothing is asked */
 };
 
@@ -33,70 +31,14 @@ struct learning {
     struct source *sources;
     size_t count;
     Granary__Graph question;
+    char *mark;   /* with which no name of the graph begins: what the question's own names begin with */
+    bool careful; /* asked for are only columns that can be read */
 };
 
 static granary_err
 learn_no_memory(void)
 {
     return gr_fail(GRANARY_ENOMEM, "learning what a graph's sources have: out of memory");
-}
-
-/* ---- tensors ---- */
-
-static void
-set_tensor(struct gr_node *node, const granary_tensor *tensor)
-{
-    node->type.known = node->type.is_tensor = true;
-    node->type.dtype = tensor->dtype;
-    node->type.dims = tensor->dims;
-    memcpy(node->type.shape, tensor->shape, sizeof node->type.shape);
-}
-
-static granary_err
-look_at_npy(struct gr_node *node)
-{
-    const char *path = GR_NODE_PARAMS(read_npy, node->node)->path;
-    granary_tensor tensor = {0};
-    char *head = NULL;
-    uint64_t file_size, at;
-    size_t size;
-    bool is_half;
-    granary_err err = gr_format_begin(path, NPY_HEAD, &head, &size, &file_size);
-
-    if (err == GRANARY_OK) {
-        err = gr_npy_head(head, size, file_size, &tensor, &at, &is_half);
-        err = err == GRANARY_OK ? err : gr_fail_in(err, "%s", path);
-    }
-    if (err == GRANARY_OK) {
-        set_tensor(node, &tensor);
-    }
-    free(head);
-    return err;
-}
-
-static granary_err
-look_at_raw(struct gr_node *node)
-{
-    const struct gr_params_read_raw *params = GR_NODE_PARAMS(read_raw, node->node);
-    granary_tensor tensor = {0};
-    granary_err err =
-        gr_npy_plan(gr_tensor_dtype_parse(params->dtype), (int)params->shape->n_ints, params->shape->ints, &tensor);
-
-    if (err == GRANARY_OK) {
-        set_tensor(node, &tensor);
-    }
-    return err;
-}
-
-static granary_err
-look_at_tensor(struct gr_node *node)
-{
-    granary_err err = node->op == GR_TILE_read_npy ? look_at_npy(node)
-                      : node->op == GR_TILE_read_raw
-                          ? look_at_raw(node)
-                          : gr_fail(GRANARY_EUNSUPPORTED, "its shape turns out when it runs");
-
-    return err == GRANARY_OK ? err : gr_fail_in(err, "node '%.100s' (%.40s)", node->node->name, node->node->op);
 }
 
 /* ---- the question ---- */
@@ -116,49 +58,75 @@ copy_node(const Granary__Node *node)
     return copy;
 }
 
-/* The first rows of that node: none. NULL: no memory */
-static Granary__Node *
-make_head(const Granary__Node *of, const char *name)
+/* The question's next node. false: no memory, also of a NULL for the parameter */
+static bool
+add_node(struct learning *l, const char *name, const char *op, const char *input, Granary__Attr *attr)
 {
-    char *input = of->name;
-    char op[] = "head";
-    int64_t rows = 0;
-    char rows_name[] = "rows";
-    Granary__Attr attr = GRANARY__ATTR__INIT;
-    Granary__Attr *attrs[] = {&attr};
-    Granary__Node head = GRANARY__NODE__INIT;
+    char *inputs[] = {(char *)(uintptr_t)input};
+    Granary__Node node = GRANARY__NODE__INIT;
+    Granary__Node *copy = NULL;
 
-    attr.name = rows_name;
-    attr.kind = GRANARY__ATTR__KIND__INT;
-    attr.n_ints = 1;
-    attr.ints = &rows;
-    head.name = (char *)(uintptr_t)name;
-    head.op = op;
-    head.n_inputs = 1;
-    head.inputs = &input;
-    head.n_attrs = 1;
-    head.attrs = attrs;
-    return copy_node(&head);
+    node.name = (char *)(uintptr_t)name;
+    node.op = (char *)(uintptr_t)op;
+    node.n_inputs = 1;
+    node.inputs = inputs;
+    node.n_attrs = 1;
+    node.attrs = &attr;
+    if (attr != NULL && (copy = copy_node(&node)) != NULL) {
+        l->question.nodes[l->question.n_nodes++] = copy;
+    }
+    granary__attr__free_unpacked(attr, NULL);
+    return copy != NULL;
 }
 
+/* What of the source can be read. */
 static bool
-reads_the_same(const Granary__Node *a, const Granary__Node *b)
+add_readable(struct learning *l, const char *name, const char *input)
 {
-    bool same = strcmp(a->op, b->op) == 0 && a->n_attrs == b->n_attrs;
+    static const char *const words[] = {"number", "bool", "string", "binary", "temporal", "list"};
 
-    for (size_t i = 0; i < a->n_attrs && same; i++) {
-        size_t size = granary__attr__get_packed_size(a->attrs[i]);
-        uint8_t *bytes = malloc(2 * size + 1);
+    return add_node(l, name, "select_dtypes", input,
+                    gr_attr_new_strings("include", (char *const *)(uintptr_t)words, sizeof words / sizeof words[0]));
+}
 
-        same = bytes != NULL && size == granary__attr__get_packed_size(b->attrs[i]);
-        if (same) {
-            (void)granary__attr__pack(a->attrs[i], bytes);
-            (void)granary__attr__pack(b->attrs[i], bytes + size);
-            same = memcmp(bytes, bytes + size, size) == 0;
-        }
-        free(bytes);
+/* All that a source says but its name, as bytes. Errors: ENOMEM */
+static granary_err
+say(const Granary__Node *node, struct gr_buf *out)
+{
+    Granary__Node nameless = *node;
+    uint8_t *bytes;
+
+    nameless.name = (char *)(uintptr_t) "";
+    bytes = gr_buf_grow(out, granary__node__get_packed_size(&nameless) + 1);
+    if (bytes != NULL) {
+        out->size = granary__node__pack(&nameless, bytes);
     }
-    return same;
+    return gr_buf_ok(out) ? GRANARY_OK : learn_no_memory();
+}
+
+/* An earlier source that reads the same. */
+static granary_err
+find_same(const struct learning *l, struct source *source)
+{
+    struct gr_buf said = {0};
+    granary_err err = say(source->node->node, &said);
+
+    source->hash = gr_hash64(said.bytes, said.size);
+    for (const struct source *other = l->sources; err == GRANARY_OK && other < source && source->same == NULL;
+         other++) {
+        struct gr_buf theirs = {0};
+
+        if (other->target != NULL && other->hash == source->hash) {
+            err = say(other->node->node, &theirs);
+            source->same =
+                err == GRANARY_OK && theirs.size == said.size && memcmp(theirs.bytes, said.bytes, said.size) == 0
+                    ? other
+                    : NULL;
+        }
+        gr_buf_free(&theirs);
+    }
+    gr_buf_free(&said);
+    return err;
 }
 
 /* Ask for a source's columns; the question has room for it. */
@@ -166,30 +134,31 @@ static granary_err
 ask(struct learning *l, struct source *source)
 {
     const Granary__Node *node = source->node->node;
-    size_t size = strlen(node->name) + sizeof "columns of ";
-    Granary__Node *copy, *head;
+    bool careful = l->careful && learn_may_have_others(node);
+    char *below = NULL;
+    Granary__Node *copy;
+    bool good;
+    granary_err err = find_same(l, source);
 
-    for (const struct source *other = l->sources; other < source && source->same == NULL; other++) {
-        source->same = other->target != NULL && reads_the_same(other->node->node, node) ? other : NULL;
+    if (err != GRANARY_OK || source->same != NULL) {
+        return err;
     }
-    if (source->same != NULL) {
-        return GRANARY_OK;
-    }
-    source->target = malloc(size);
-    if (source->target == NULL) {
+    if (asprintf(&source->target, "%s%zu", l->mark, l->question.n_targets) < 0) {
+        source->target = NULL;
         return learn_no_memory();
     }
-    (void)stpcpy(stpcpy(source->target, "columns of "), node->name);
+    if (asprintf(&below, "%s readable", source->target) < 0) {
+        return learn_no_memory();
+    }
     copy = copy_node(node);
-    head = copy == NULL ? NULL : make_head(node, source->target);
     if (copy != NULL) {
         l->question.nodes[l->question.n_nodes++] = copy;
-    }
-    if (head != NULL) {
-        l->question.nodes[l->question.n_nodes++] = head;
         l->question.targets[l->question.n_targets++] = source->target; /* which stays the source's */
     }
-    return head == NULL ? learn_no_memory() : GRANARY_OK;
+    good = copy != NULL && (!careful || add_readable(l, below, node->name)) &&
+           add_node(l, source->target, "head", careful ? below : node->name, gr_attr_new_int("rows", 0));
+    free(below);
+    return good ? GRANARY_OK : learn_no_memory();
 }
 
 /* ---- the answer ---- */
@@ -211,8 +180,11 @@ read_columns(struct learning *l, const char *key, const struct source *source)
 
         err = gr_schema_add(&type->schema, column->name, column->dtype);
     }
-    type->known = err == GRANARY_OK;
     granary_chunk_release(l->client, &chunk, 1);
+    err = err == GRANARY_OK && l->careful && learn_may_have_others(source->node->node)
+              ? learn_add_unreadable(source->node)
+              : err;
+    type->known = err == GRANARY_OK;
     return err;
 }
 
@@ -262,17 +234,39 @@ run_question(struct learning *l)
 
 /* ---- all of them ---- */
 
+/* Question marks, more than any name begins with. NULL: no memory */
+static char *
+make_mark(const struct gr_graph *graph)
+{
+    size_t most = 0;
+    char *mark;
+
+    for (size_t i = 0; i < graph->count; i++) {
+        size_t marks = strspn(graph->nodes[i]->node->name, "?");
+
+        most = marks > most ? marks : most;
+    }
+    mark = malloc(most + 2);
+    if (mark != NULL) {
+        memset(mark, '?', most + 1);
+        mark[most + 1] = '\0';
+    }
+    return mark;
+}
+
 static granary_err
 list_sources(struct learning *l)
 {
     bool *needed = gr_graph_needed(l->graph);
-    size_t room = 2 * l->graph->count + 1;
+    size_t room = 3 * l->graph->count + 1;
     granary_err err = GRANARY_OK;
 
     l->sources = calloc(l->graph->count + 1, sizeof *l->sources);
     l->question.nodes = calloc(room, sizeof(Granary__Node *));
     l->question.targets = calloc(room, sizeof(char *));
-    if (needed == NULL || l->sources == NULL || l->question.nodes == NULL || l->question.targets == NULL) {
+    l->mark = make_mark(l->graph);
+    if (needed == NULL || l->mark == NULL || l->sources == NULL || l->question.nodes == NULL ||
+        l->question.targets == NULL) {
         err = learn_no_memory();
     }
     for (size_t i = 0; i < l->graph->count && err == GRANARY_OK; i++) {
@@ -282,7 +276,7 @@ list_sources(struct learning *l)
             continue;
         }
         if (node->yields == GR_YIELDS_TENSOR) {
-            err = look_at_tensor(node);
+            err = learn_tensor(node);
         } else if (node->yields == GR_YIELDS_FRAME) {
             l->sources[l->count] = (struct source){.node = node};
             err = ask(l, &l->sources[l->count++]);
@@ -301,6 +295,7 @@ learning_free(struct learning *l)
     for (size_t i = 0; i < l->question.n_nodes; i++) {
         granary__node__free_unpacked(l->question.nodes[i], NULL);
     }
+    free(l->mark);
     free(l->question.nodes);
     free(l->question.targets);
     free(l->sources);
@@ -327,29 +322,40 @@ create_copy(const Granary__Graph *message, struct gr_graph **ret_graph)
     return err;
 }
 
-granary_err
-gr_learn(granary_client *client, const Granary__Graph *message, struct gr_graph **ret_graph)
+/* All sources at once; careful: of files, what can be read of them. */
+static granary_err
+learn_sources(granary_client *client, struct gr_graph *graph, bool careful)
 {
-    struct learning l = {.client = client, .question = GRANARY__GRAPH__INIT};
-    granary_err err = create_copy(message, &l.graph);
+    struct learning l = {.client = client, .graph = graph, .question = GRANARY__GRAPH__INIT, .careful = careful};
+    granary_err err = list_sources(&l);
 
-    if (err == GRANARY_OK) {
-        err = gr_graph_infer(l.graph); /* what needs no source is told now, and no longer asked for */
-    }
-    if (err == GRANARY_OK) {
-        err = list_sources(&l);
-    }
     if (err == GRANARY_OK) {
         err = run_question(&l);
     }
-    if (err == GRANARY_OK) {
-        err = gr_graph_infer(l.graph);
-    }
     learning_free(&l);
+    return err;
+}
+
+granary_err
+gr_learn(granary_client *client, const Granary__Graph *message, struct gr_graph **ret_graph)
+{
+    struct gr_graph *graph = NULL;
+    granary_err err = create_copy(message, &graph);
+
+    if (err == GRANARY_OK) {
+        err = gr_graph_infer(graph); /* what needs no source is told now, and no longer asked for */
+    }
+    if (err == GRANARY_OK) {
+        err = learn_sources(client, graph, false);
+        err = err == GRANARY_EUNSUPPORTED ? learn_sources(client, graph, true) : err;
+    }
+    if (err == GRANARY_OK) {
+        err = gr_graph_infer(graph);
+    }
     if (err != GRANARY_OK) {
-        gr_graph_destroy(l.graph);
+        gr_graph_destroy(graph);
         return err;
     }
-    *ret_graph = l.graph;
+    *ret_graph = graph;
     return GRANARY_OK;
 }

@@ -47,9 +47,8 @@ place_tensor_source(struct cut *cut, const struct gr_node *node)
         node->type.shape[0] >= (int64_t)cut->parts) {
         return value_of(cut, source_in_parts(cut, node), node);
     }
-    flow = flow_of_node(
-        cut, node, strncmp(gr_op_info((enum gr_tile_op)node->op)->name, "read_", 5) == 0 ? SPREAD_ANY : SPREAD_ONE);
-    flow->reads = flow->spread == SPREAD_ANY;
+    flow = flow_of_node(cut, node, SPREAD_ANY);
+    flow->reads = strncmp(flow->op, "read_", 5) == 0;
     flow->bytes = bytes_of(&node->type);
     source_set_paths(cut, flow);
     return value_of(cut, flow, node);
@@ -215,16 +214,16 @@ place_between(struct cut *cut, const struct gr_node *node)
     struct value value = cut->values[node->inputs[0]->position];
     struct flow *flow;
 
-    if (value.flow->spread != SPREAD_PARTS) {
+    if (value.flow->spread == SPREAD_ONE) {
         return place_gathered(cut, node, NULL);
     }
-    if (node->op == GR_TILE_to_tensor) {
+    if (value.flow->spread == SPREAD_PARTS && node->op == GR_TILE_to_tensor) {
         if (gr_attr_find(node->node->attrs, node->node->n_attrs, "rows") != NULL) {
             return place_gathered(cut, node, "how many rows there are in all is to be checked");
         }
         value = value_plain(cut, node, value_in_order(cut, node, value));
     }
-    flow = flow_of_node(cut, node, SPREAD_PARTS);
+    flow = flow_of_node(cut, node, value.flow->spread);
     flow_reads(cut, flow, value.flow);
     flow->bytes = value.flow->bytes;
     return value_of(cut, flow, node);

@@ -1,6 +1,7 @@
 /* Opening and closing a client; what must hold across fork. */
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -148,6 +149,16 @@ client_create(void)
     return client;
 }
 
+/* Whether somebody starts the store again who died. A member of its group sees that there is such a process, not which. */
+static bool
+is_supervised(const struct gr_instance *instance)
+{
+    char path[160];
+
+    (void)snprintf(path, sizeof path, "%s/lock", instance->shared);
+    return instance->shared[0] != '\0' ? access(path, F_OK) == 0 : gr_instance_supervised(instance);
+}
+
 static granary_err
 reach(granary_client *client, const char *instance, int timeout_ms)
 {
@@ -159,7 +170,7 @@ reach(granary_client *client, const char *instance, int timeout_ms)
     }
     /* A store that died is started again by its supervisor, if there is one. */
     while ((err = link_first(client, deadline_ns)) == GRANARY_EUNREACHABLE && gr_now_ns() < deadline_ns &&
-           gr_instance_supervised(&client->instance)) {
+           is_supervised(&client->instance)) {
         (void)poll(NULL, 0, RETRY_MS);
     }
     switch (err) {

@@ -260,10 +260,16 @@ write_node(struct writer *w, size_t i, const char *what, struct written_join *jo
         err = add_input(node, inputs[k]) ? GRANARY_OK : write_no_memory();
     }
     for (size_t a = 0; a < count && err == GRANARY_OK; a++) {
-        bool is_other = join->where != NULL && strcmp(attrs[a]->name, "where") == 0;
+        bool is_other = false;
 
-        err = gr_node_give(node, is_other ? join->where : gr_attr_copy(attrs[a]));
-        join->where = is_other ? NULL : join->where;
+        for (size_t o = 0; o < 2; o++) {
+            is_other = is_other || (join->own[o] != NULL && strcmp(attrs[a]->name, join->own[o]->name) == 0);
+        }
+        err = is_other ? GRANARY_OK : gr_node_give(node, gr_attr_copy(attrs[a]));
+    }
+    for (size_t o = 0; o < 2 && err == GRANARY_OK; o++) {
+        err = join->own[o] == NULL ? GRANARY_OK : gr_node_give(node, join->own[o]);
+        join->own[o] = NULL;
     }
     w->tops[i] = node == NULL ? NULL : node->name;
     return err;
@@ -275,7 +281,7 @@ write_step(struct writer *w, size_t i)
     const struct gr_step *step = &w->steps->steps[i];
     size_t input_count = step->body == NULL ? step->input_count : 2;
     const char **inputs = calloc(input_count + 1, sizeof *inputs);
-    struct written_join join = {.where = NULL};
+    struct written_join join = {.picks = NULL};
     enum gr_tile_op above = GR_TILE_select;
     Granary__Attr *attr = NULL;
     granary_err err = inputs == NULL ? write_no_memory() : GRANARY_OK;

@@ -35,14 +35,13 @@ size_t steps_written_from(const struct writer *writer, const char *name);
 /* How a join is written whose inputs have fewer columns than they had: names that both had may be one side's now, and have
  * no suffix. */
 struct written_join {
-    bool is_narrowed[2];  /* input k is to lose columns below it: */
-    bool *takes[2];       /* by column of input k: whether it comes in */
-    Granary__Attr *where; /* what it asks of pairs, in the names of now; NULL: as it is, or nothing. Owned */
-    Granary__Attr
-        *picks; /* above it: the columns that it yields, as STRINGS or a MAP to names of now; NULL: all. Owned */
+    bool is_narrowed[2];   /* input k is to lose columns below it: */
+    bool *takes[2];        /* by column of input k: whether it comes in */
+    Granary__Attr *own[2]; /* instead of parameters of their names, or beside the others; NULL: none. Owned */
+    Granary__Attr *picks;  /* above it: its columns, as STRINGS, or a MAP to names of now; NULL: all. Owned */
 };
 
-/* Errors: ENOMEM · EINVAL two columns would have one name */
+/* Errors: ENOMEM, EINVAL */
 granary_err steps_write_join(const struct gr_steps *steps, size_t i, struct written_join *ret_join);
 void steps_write_join_end(struct written_join *join);
 

@@ -3,8 +3,10 @@
  *
  * The names of its result follow from those of its inputs: what both sides have gets suffixes. So a name may be another one
  * than before once one side has lost its column. A project above the join gives such columns the names they had, and its
- * condition on pairs is written in the names of now.
+ * condition on pairs is written in the names of now. Without its suffix a name may be that of another column: then the
+ * suffixes are others.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,8 +82,8 @@ typedef granary_err list_columns(const struct gr_join *join, const struct gr_sch
                                  const struct gr_schema *right, struct gr_join_column **ret_columns, size_t *ret_count);
 
 static granary_err
-renaming_init(const struct gr_op_use *use, const struct gr_join *join, bool *const takes[2], list_columns *list,
-              struct renaming *r)
+renaming_init(const struct gr_op_use *use, const struct gr_join *join, const struct gr_join *now, bool *const takes[2],
+              list_columns *list, struct renaming *r)
 {
     struct gr_schema left[2] = {{0}};
     int *at[2] = {NULL, NULL};
@@ -94,7 +96,7 @@ renaming_init(const struct gr_op_use *use, const struct gr_join *join, bool *con
         err = list(join, use->inputs[0], use->inputs[1], &r->before, &r->before_count);
     }
     if (err == GRANARY_OK) {
-        err = list(join, &left[0], &left[1], &r->now, &r->now_count);
+        err = list(now, &left[0], &left[1], &r->now, &r->now_count);
     }
     if (err == GRANARY_OK) {
         err = match_columns(r, at[0], at[1]);
@@ -206,33 +208,77 @@ make_picks(const struct gr_step *step, const struct renaming *r, Granary__Attr *
     return err;
 }
 
+/* What a join and its pairs have now. `now` has the suffixes. */
+struct renamings {
+    struct gr_join before, now;
+    struct renaming result, pairs; /* pairs: of one that asks something of them */
+    char suffixes[2][16];          /* tried in place of those before */
+};
+
+static void
+renamings_free(struct renamings *r)
+{
+    renaming_free(&r->result);
+    renaming_free(&r->pairs);
+    r->result = r->pairs = (struct renaming){.before = NULL};
+}
+
+static granary_err
+rename_all(const struct gr_op_use *use, bool *const takes[2], struct renamings *r)
+{
+    granary_err err = renaming_init(use, &r->before, &r->now, takes, gr_join_columns, &r->result);
+
+    if (err == GRANARY_OK && r->before.where != NULL) {
+        err = renaming_init(use, &r->before, &r->now, takes, gr_join_pair_columns, &r->pairs);
+    }
+    return err;
+}
+
+/* With the suffixes there are, or others. */
+static granary_err
+find_names(const struct gr_op_use *use, bool *const takes[2], struct renamings *r)
+{
+    granary_err err = rename_all(use, takes, r);
+
+    for (int n = 1; err == GRANARY_EINVAL && n < 100; n++) { /* two columns would have one name */
+        renamings_free(r);
+        for (int k = 0; k < 2; k++) {
+            (void)snprintf(r->suffixes[k], sizeof r->suffixes[k], "#%d%c", n, "lr"[k]);
+        }
+        r->now.left_suffix = r->suffixes[0];
+        r->now.right_suffix = r->suffixes[1];
+        err = rename_all(use, takes, r);
+    }
+    return err;
+}
+
 granary_err
 steps_write_join(const struct gr_steps *steps, size_t i, struct written_join *ret_join)
 {
     const struct gr_step *step = &steps->steps[i];
     struct gr_op_use use = gr_steps_use(steps, i);
-    struct renaming result = {NULL};
-    struct renaming pairs = {NULL};
-    struct gr_join join;
-    granary_err err = gr_join_parse(use.attrs, use.attr_count, &join);
+    struct renamings r = {.suffixes = {""}};
+    char *suffixes[] = {r.suffixes[0], r.suffixes[1]};
+    granary_err err = gr_join_parse(use.attrs, use.attr_count, &r.before);
 
     if (err == GRANARY_OK) {
+        r.now = r.before;
         err = find_taken(steps, i, &use, ret_join);
     }
     if (err == GRANARY_OK) {
-        err = renaming_init(&use, &join, ret_join->takes, gr_join_columns, &result);
+        err = find_names(&use, ret_join->takes, &r);
     }
-    if (err == GRANARY_OK && join.where != NULL) {
-        err = renaming_init(&use, &join, ret_join->takes, gr_join_pair_columns, &pairs);
-        if (err == GRANARY_OK && pairs.differs) {
-            err = rename_where(step, join.where, &pairs, &ret_join->where);
-        }
+    if (err == GRANARY_OK && r.now.left_suffix == r.suffixes[0]) {
+        ret_join->own[0] = gr_attr_new_strings("suffixes", suffixes, 2);
+        err = ret_join->own[0] == NULL ? optimize_no_memory() : GRANARY_OK;
     }
-    if (err == GRANARY_OK && (result.differs || result.now_count > gr_step_width(step))) {
-        err = make_picks(step, &result, &ret_join->picks);
+    if (err == GRANARY_OK && r.pairs.differs) {
+        err = rename_where(step, r.before.where, &r.pairs, &ret_join->own[1]);
     }
-    renaming_free(&result);
-    renaming_free(&pairs);
+    if (err == GRANARY_OK && (r.result.differs || r.result.now_count > gr_step_width(step))) {
+        err = make_picks(step, &r.result, &ret_join->picks);
+    }
+    renamings_free(&r);
     return err;
 }
 
@@ -241,7 +287,7 @@ steps_write_join_end(struct written_join *join)
 {
     for (size_t k = 0; k < 2; k++) {
         free(join->takes[k]);
+        granary__attr__free_unpacked(join->own[k], NULL);
     }
-    granary__attr__free_unpacked(join->where, NULL);
     granary__attr__free_unpacked(join->picks, NULL);
 }

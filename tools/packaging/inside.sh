@@ -42,6 +42,8 @@ systemctl start granary-shared@team
 systemctl is-active granary-shared@team
 usermod -aG granary user
 as_user granary put --instance /run/granary/team --id-from notes /etc/debian_version || fail "a member of the group"
+printf 'v\n20\n22\n' >/tmp/rows.csv
+[ "$(as_user granary sql --instance /run/granary/team --csv "SELECT sum(v) FROM '/tmp/rows.csv'" | tail -n 1)" = 42 ] || fail "SQL of a member"
 
 echo "-- purged while both run"
 as_user systemctl --user start granary@default

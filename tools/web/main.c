@@ -158,11 +158,11 @@ main(int argc, char **argv)
     if (err == GRANARY_OK) {
         err = gr_instance_check_own(arguments.options.instance.runtime);
     }
-    if (err == GRANARY_OK) {
-        err = gr_instance_check_store(&arguments.options.instance);
-    }
     if (err == GRANARY_OK && arguments.report != NULL) {
         return end_report(report_write(&arguments.options.instance, arguments.report, arguments.output));
+    }
+    if (err == GRANARY_OK) { /* the page samples the store's memory */
+        err = gr_instance_check_store(&arguments.options.instance);
     }
     if (err == GRANARY_OK && arguments.die_with_parent) {
         err = gr_daemon_follow(parent, SIGTERM);

@@ -10,6 +10,7 @@
 #include "graph/ops.h"
 #include "graph_json/json.h"
 #include "graph_json/json_memory.h"
+#include "graph_json/json_value.h"
 
 static granary_err
 out_of_memory(void)
@@ -17,8 +18,8 @@ out_of_memory(void)
     return gr_fail(GRANARY_ENOMEM, "out of memory");
 }
 
-static const char *
-type_text(const json_t *value)
+const char *
+json_type_text(const json_t *value)
 {
     switch (json_typeof(value)) {
     case JSON_OBJECT:
@@ -192,7 +193,7 @@ read_map(const char *name, json_t *map, Granary__Attr **ret_attr)
         }
         if (text == NULL) {
             err = gr_fail(GRANARY_EINVAL, "parameter '%.60s', entry '%.100s' needs a string, not %s", name, key,
-                          type_text(value));
+                          json_type_text(value));
             break;
         }
         keys[i] = (char *)(uintptr_t)key; /* only read */
@@ -275,7 +276,7 @@ read_names(const char *member, const json_t *value, char ***ret_names, size_t *r
     size_t count = json_is_array(value) ? json_array_size(value) : 1;
 
     if (!json_is_array(value) && !json_is_string(value)) {
-        return gr_fail(GRANARY_EINVAL, "'%s' needs a name or a list of names, not %s", member, type_text(value));
+        return gr_fail(GRANARY_EINVAL, "'%s' needs a name or a list of names, not %s", member, json_type_text(value));
     }
     *ret_names = calloc(count + 1, sizeof **ret_names);
     if (*ret_names == NULL) {
@@ -285,7 +286,7 @@ read_names(const char *member, const json_t *value, char ***ret_names, size_t *r
         const json_t *name = json_is_array(value) ? json_array_get(value, i) : value;
 
         if (!json_is_string(name)) {
-            return gr_fail(GRANARY_EINVAL, "'%s' has %s where a name is needed", member, type_text(name));
+            return gr_fail(GRANARY_EINVAL, "'%s' has %s where a name is needed", member, json_type_text(name));
         }
         (*ret_names)[i] = strdup(json_string_value(name));
         if ((*ret_names)[i] == NULL) {
@@ -306,7 +307,7 @@ read_op(const json_t *object, Granary__Graph__Level level, Granary__Node *node, 
         return gr_fail(GRANARY_EINVAL, "it has no operator ('op')");
     }
     if (!json_is_string(op)) {
-        return gr_fail(GRANARY_EINVAL, "'op' needs the name of an operator, not %s", type_text(op));
+        return gr_fail(GRANARY_EINVAL, "'op' needs the name of an operator, not %s", json_type_text(op));
     }
     copy = strdup(json_string_value(op));
     if (copy == NULL) {
@@ -356,7 +357,7 @@ read_node(json_t *object, bool named, Granary__Graph__Level level, Granary__Node
 
     if (!json_is_object(object)) {
         return gr_fail(GRANARY_EINVAL, "it needs to be an object with 'op', inputs and parameters, not %s",
-                       type_text(object));
+                       json_type_text(object));
     }
     if ((err = read_op(object, level, node, &op)) != GRANARY_OK) {
         return err;
@@ -443,7 +444,7 @@ read_nodes(json_t *nodes, Granary__Graph *graph)
     }
     if (!json_is_object(nodes) && !json_is_array(nodes)) {
         return gr_fail(GRANARY_EINVAL, "'nodes' needs an object (name: node) or a list of nodes, not %s",
-                       type_text(nodes));
+                       json_type_text(nodes));
     }
     graph->nodes = calloc(json_object_size(nodes) + json_array_size(nodes) + 1, sizeof(Granary__Node *));
     if (graph->nodes == NULL) {
@@ -480,8 +481,8 @@ read_level(const json_t *level, Granary__Graph *graph)
     return GRANARY_OK;
 }
 
-static granary_err
-read_graph(json_t *root, Granary__Graph *graph)
+granary_err
+json_read_graph(json_t *root, Granary__Graph *graph)
 {
     static const char *const known[] = {"level", "nodes", "targets"};
     static const struct members members = {known, 3};
@@ -491,7 +492,7 @@ read_graph(json_t *root, Granary__Graph *graph)
     granary_err err;
 
     if (!json_is_object(root)) {
-        return gr_fail(GRANARY_EINVAL, "a graph is an object with 'nodes' and 'targets', not %s", type_text(root));
+        return gr_fail(GRANARY_EINVAL, "a graph is an object with 'nodes' and 'targets', not %s", json_type_text(root));
     }
     json_object_foreach(root, key, value)
     {
@@ -515,20 +516,30 @@ struct reading {
     Granary__Graph *graph;
 };
 
-static granary_err
-read_text(void *context)
+granary_err
+json_load(const char *text, size_t length, json_t **ret_root)
 {
-    struct reading *reading = context;
     json_error_t error;
-    json_t *root = json_loadb(reading->text, reading->length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
     const char *remedy = "";
 
     if (root == NULL && strncmp(error.text, "too big integer", strlen("too big integer")) == 0) {
         remedy = "; where a value is wanted, it can be a string of its digits, up to uint64";
     }
-    return root != NULL ? read_graph(root, reading->graph)
+    *ret_root = root;
+    return root != NULL ? GRANARY_OK
                         : gr_fail(GRANARY_EINVAL, "line %d, column %d: %s%s", error.line < 1 ? 1 : error.line,
                                   error.column < 0 ? 0 : error.column, error.text, remedy);
+}
+
+static granary_err
+read_text(void *context)
+{
+    struct reading *reading = context;
+    json_t *root;
+    granary_err err = json_load(reading->text, reading->length, &root);
+
+    return err == GRANARY_OK ? json_read_graph(root, reading->graph) : err;
 }
 
 granary_err

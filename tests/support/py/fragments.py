@@ -5,11 +5,16 @@ Fragment P runs on instance P modulo their number. A chunk that another instance
 import json
 import os
 import pathlib
+import re
 import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
 from command_line import CommandLine
+
+
+DTYPES = {'|b1': 'bool', '|i1': 'int8', '|u1': 'uint8', '<i2': 'int16', '<u2': 'uint16', '<i4': 'int32', '<u4': 'uint32', '<i8': 'int64',
+          '<u8': 'uint64', '<f4': 'float32', '<f8': 'float64', '<c8': 'complex64', '<c16': 'complex128'}
 
 
 class Machines:
@@ -63,11 +68,31 @@ class Run:
 
     def taken(self, take, p):
         made = self.chunks[take['stage']]
-        if take['take'] == 'same':
-            return made[p]
-        if take['take'] == 'part':
-            return [chunks[p] for chunks in made]
-        return [chunk for chunks in made for chunk in chunks]
+        return {'same': made[p:p + 1], 'part': [[chunks[p]] for chunks in made if p < len(chunks)],
+                'all': made}[take['take']]
+
+    def array(self, nodes, name, take, p, number):
+        """A tensor's partitions one behind the other, each as its blocks are."""
+        partitions = self.taken(take, p)
+        for i, chunks in enumerate(partitions):
+            nodes[f'{name} {i}'] = {'op': 'array', 'ids': [self.here(chunk, number) for chunk in chunks], **self.shape(chunks)}
+        nodes[name] = {'op': 'concatenate', 'inputs': [f'{name} {i}' for i in range(len(partitions))], 'axis': 0}
+        if nodes[f'{name} 0']['shape'] == []:
+            nodes[name] = nodes.pop(f'{name} 0')
+
+    def shape(self, chunks):
+        """Of blocks in a grid, by the header of each: an NPY file's."""
+        shapes = []
+        for machine, name in chunks:
+            header = self.machines.command(machine, 'get', name)[:400]
+            shapes.append([int(n) for n in re.search(r"'shape': \(([^)]*)\)", header)[1].replace(',', ' ').split()])
+            dtype = DTYPES[re.search(r"'descr': '([^']*)'", header)[1]]
+        chunk = shapes[0]
+        if len(chunks) == 1:
+            return {'shape': chunk, 'chunk': chunk, 'dtype': dtype} if chunk else {'shape': [], 'dtype': dtype}
+        rows = chunk[1:] == shapes[-1][1:]
+        assert rows, 'the driver of tests knows blocks of rows alone'
+        return {'shape': [sum(shape[0] for shape in shapes), *chunk[1:]], 'chunk': chunk, 'dtype': dtype}
 
     def here(self, chunk, number):
         """The chunk's id on that machine, to which it is brought."""
@@ -91,7 +116,10 @@ class Run:
         for name in stage['part_of']:
             graph['nodes'][name]['part'] = p
         for name, take in stage['inputs'].items():
-            graph['nodes'][name]['ids'] = [self.here(chunk, number) for chunk in self.taken(take, p)]
+            if graph['nodes'][name]['op'] == 'array':
+                self.array(graph['nodes'], name, take, p, number)
+            else:
+                graph['nodes'][name]['ids'] = [self.here(chunk, number) for chunks in self.taken(take, p) for chunk in chunks]
         self.machines.command(number, 'run', '--replace', '--keep', key, '-', text=json.dumps(graph))
         chunks = [(number, line.split()[-1]) for line in self.machines.command(number, 'results', key, 'out').splitlines()]
         if stage['chunks'] not in (0, len(chunks)):
@@ -104,7 +132,10 @@ class Run:
                    for chunks in self.chunks[stage] for number, name in chunks)
 
     def text(self, target, *options):
-        """The rows of a target, as `granary run` prints them."""
-        stage = next(t['stage'] for t in self.plan['targets'] if t['name'] == target)
-        graph = {'nodes': {target: {'op': 'table', 'ids': [self.here(chunk, 0) for chunk in self.chunks[stage][0]]}}, 'targets': [target]}
+        """A target, as `granary run` prints it."""
+        found = next(t for t in self.plan['targets'] if t['name'] == target)
+        nodes = {target: {'op': 'table', 'ids': [self.here(chunk, 0) for chunk in self.chunks[found['stage']][0]]}}
+        if found['kind'] == 'tensor':
+            self.array(nodes, target, {'stage': found['stage'], 'take': 'all'}, 0, 0)
+        graph = {'nodes': nodes, 'targets': [target]}
         return self.machines.command(0, 'run', '--discard', *options, '-', text=json.dumps(graph))

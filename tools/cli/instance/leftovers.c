@@ -130,6 +130,8 @@ leftovers_sweep(const struct gr_instance *instance, bool keep_socket)
     gr_instance_logs(instance, path);
     gr_remove_tree(path);
     (void)gr_instance_sweep_shm(instance);
+    (void)snprintf(path, sizeof path, "%s/" LEFTOVERS_FRAGMENTS, instance->spill_default);
+    gr_remove_tree(path);
     level_clear_directory(instance->spill_default);
     (void)rmdir(instance->spill_default); /* stays when persistent objects are in it */
     for (size_t i = keep_socket; i < sizeof runtime_files / sizeof runtime_files[0]; i++) {

@@ -13,6 +13,9 @@
 /* The supervisor's lock, in the runtime directory: it marks the directory as an instance's. */
 #define LEFTOVERS_LOCK "lock"
 
+/* Results of fragments that private instances run, in a folder below the directory that the first of them spills to. */
+#define LEFTOVERS_FRAGMENTS "fragments"
+
 /*
  * Whether the runtime directory may become this instance's: it is empty, or an instance's already. EEXIST: it holds
  * files of somebody else, which stopping an instance must not touch.

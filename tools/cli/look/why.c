@@ -104,7 +104,8 @@ tell_room(struct why *why)
     struct pinners pinners;
     char size[4][32];
 
-    if (granary_inspect_stat(why->look.inspector, why->look.session, &stat) == GRANARY_OK) {
+    if (why->look.inspector != NULL &&
+        granary_inspect_stat(why->look.inspector, why->look.session, &stat) == GRANARY_OK) {
         why_fact(
             why, "store-memory",
             "of the store's %s of memory %s are in objects, %s are being written or reserved, %s are free: `granary "
@@ -171,6 +172,9 @@ tell_other(struct why *why, granary_err err)
     if (other == GRANARY_OK) {
         return 0;
     }
+    if (why->look.inspector == NULL) {
+        return cli_fail_plain(other);
+    }
     if (other == GRANARY_EUNREACHABLE && !why->look.cli->json) {
         (void)fprintf(stderr, "granary: why: %s: only objects can be explained\n", granary_error_message());
     }
@@ -190,7 +194,8 @@ is_crowded(const struct why *why)
     granary_store_stat stat;
     struct pinners pinners;
 
-    return granary_inspect_stat(why->look.inspector, why->look.session, &stat) == GRANARY_OK &&
+    return why->look.inspector != NULL &&
+           granary_inspect_stat(why->look.inspector, why->look.session, &stat) == GRANARY_OK &&
            pinners_crowd(why->look.inspector, stat.capacity_bytes, &pinners);
 }
 
@@ -202,7 +207,7 @@ tell_clients(struct why *why, bool *ret_room)
     char text[SHOW_TEXT];
     size_t count = 0;
 
-    if (granary_inspect_waits(why->look.inspector, &waits, &count) != GRANARY_OK) {
+    if (why->look.inspector == NULL || granary_inspect_waits(why->look.inspector, &waits, &count) != GRANARY_OK) {
         return 0;
     }
     for (size_t i = 0; i < count; i++) {
@@ -273,6 +278,9 @@ find_object(struct why *why, bool there, granary_object_info *ret_info)
     granary_id id;
     granary_err err;
 
+    if (why->look.inspector == NULL) { /* a member of a group: graphs alone are told of */
+        return gr_fail(GRANARY_ENOENT, "object %s: not found", why->text);
+    }
     if (there) {
         err = granary_inspect_object_find(why->look.inspector, why->look.session, why->text, &id);
     } else {
@@ -334,4 +342,4 @@ run_why(struct cli *cli)
     return status;
 }
 
-const struct command command_why = {.access = &look_access, COMMAND_ZERO(struct why), .run = run_why};
+const struct command command_why = {.access = &look_access_or_join, COMMAND_ZERO(struct why), .run = run_why};

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -11,8 +10,10 @@
 #include "base/fd.h"
 #include "base/process/limits.h"
 #include "base/text/buf.h"
+#include "cli/cluster/on.h"
 #include "cli/command/command.h"
 #include "cli/command/pager.h"
+#include "cli/instance/private.h"
 #include "cli/instance/supervisor.h"
 #include "cli/print/output.h"
 #include "cli/print/show.h"
@@ -27,6 +28,7 @@
 #include "data/print.h"
 #include "graph/chunk/graph.h"
 #include "graph_json/json.h"
+#include "graph_json/plan.h"
 #include "optimize/graph.h"
 
 #define GRAPH_FILE_MAX ((size_t)256 << 20)
@@ -112,42 +114,13 @@ parsed_free(struct parsed *parsed)
 static granary_err
 start_private(struct run *run, const struct gr_instance *meant)
 {
-    const char *base = getenv("XDG_RUNTIME_DIR");
-    static char directory[108];
-    granary_err err;
+    static char directory[PRIVATE_DIRECTORY];
+    granary_err err = private_start(&run->private, meant, directory, &run->private_pid);
 
-    if (base == NULL || base[0] != '/' || strlen(base) > 60 || access(base, W_OK) != 0) {
-        base = "/tmp";
-    }
-    (void)snprintf(directory, sizeof directory, "%s/granary-run-XXXXXX", base);
-    if (mkdtemp(directory) == NULL) {
-        return gr_fail_errno("%s", directory);
-    }
-    err = gr_instance_resolve(directory, &run->private.instance);
     if (err == GRANARY_OK) {
-        memcpy(run->private.instance.shared, meant->shared, sizeof meant->shared);
-        memcpy(run->private.instance.store_socket,
-               meant->shared[0] != '\0' ? meant->store_socket : run->private.instance.store_socket,
-               sizeof meant->store_socket);
-        run->private.die_with_parent = true;
-        run->private.state = "memory";
-        err = supervisor_start(&run->private, &run->private_pid);
+        run->cli->instance = directory;
     }
-    if (err != GRANARY_OK) {
-        gr_remove_tree(directory);
-        return err;
-    }
-    run->cli->instance = directory;
-    return GRANARY_OK;
-}
-
-static void
-stop_private(struct run *run)
-{
-    if (run->private_pid > 0) {
-        (void)supervisor_stop(&run->private.instance, NULL);
-        (void)waitpid(run->private_pid, NULL, 0);
-    }
+    return err;
 }
 
 granary_err
@@ -175,7 +148,7 @@ run_begin_private(struct cli *cli)
 void
 run_end_private(struct cli *cli)
 {
-    stop_private(cli->self);
+    private_stop(&((struct run *)cli->self)->private, &((struct run *)cli->self)->private_pid);
 }
 
 /* Use the instance that is up. Without one: the default name means a private one, a name somebody chose means a
@@ -451,6 +424,9 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     if (err != GRANARY_OK) { /* before anything runs */
         return cli_fail(err, "%s", run->cli->name);
     }
+    if (run->on_where != NULL && (err = on_run(run->on, client, run->timeout_ms)) != GRANARY_OK) {
+        return fail(run, client, err);
+    }
     granary_id_format(granary_id_random(), fresh);
     discard_submitting(&run->remains, options.key, options.key == fresh);
     err = run->spooled || names_objects(graph)
@@ -508,6 +484,34 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     return status;
 }
 
+/* A plan for other machines, and the graph that gathers its results. */
+static granary_err
+cut_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, char **ret_plan)
+{
+    granary_cut_options options = {.partitions = run->fragments > 0 ? run->fragments : (int64_t)on_places(run->on),
+                                   .smallest_bytes = run->fragment_bytes};
+    struct parsed parsed = {.message = NULL};
+    granary_err err = parse_graph(text, size, &run->spooled, &parsed);
+
+    err = err == GRANARY_OK ? gr_cut(client, parsed.message, &options, ret_plan) : err;
+    parsed_free(&parsed);
+    return err;
+}
+
+static granary_err
+plan_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph **ret_graph)
+{
+    const bool is_plan = gr_cutplan_is_meant(text, size);
+    char *cut = NULL;
+    granary_err err = is_plan ? GRANARY_OK : cut_elsewhere(run, client, text, size, &cut);
+
+    if (err == GRANARY_OK) {
+        err = on_plan(run->on, is_plan ? text : cut, is_plan ? size : strlen(cut), ret_graph);
+    }
+    free(cut);
+    return err == GRANARY_OK || run->source->label != NULL ? err : gr_fail_in(err, "%s", run->label);
+}
+
 /* The graph, checked, and whether outputs fit to it. */
 static granary_err
 make_graph(struct run *run, granary_client *client, char **ret_text, size_t *ret_size, struct parsed *ret_parsed)
@@ -516,6 +520,10 @@ make_graph(struct run *run, granary_client *client, char **ret_text, size_t *ret
 
     if (err != GRANARY_OK) {
         return err;
+    }
+    if (run->on_where != NULL) {
+        err = plan_elsewhere(run, client, *ret_text, *ret_size, &ret_parsed->message);
+        return err == GRANARY_OK ? check_outputs(run, ret_parsed->message) : err;
     }
     err = parse_graph(*ret_text, *ret_size, &run->spooled, ret_parsed);
     if (err != GRANARY_OK && run->source->label == NULL) {
@@ -559,6 +567,28 @@ show_graph(const struct run *run, granary_client *client, const struct parsed *p
     return status;
 }
 
+/* Whether the graph is made with the client's help. */
+static bool
+needs_client(const struct run *run)
+{
+    return run->source->needs_client || run->on_where != NULL;
+}
+
+/* Other machines, or instances. */
+static granary_err
+open_elsewhere(struct run *run)
+{
+    const struct places_options options = {.on = run->on_where,
+                                           .directory = run->directory,
+                                           .instance = run->private_pid > 0 ? NULL : run->cli->instance,
+                                           .home = run->cli->instance,
+                                           .session = run->cli->session,
+                                           .memory = run->private.memory,
+                                           .executors = run->private.executors};
+
+    return on_open(&options, &run->on);
+}
+
 /* Print how the graph is cut. */
 static int
 show_fragments(const struct run *run, granary_client *client, const Granary__Graph *graph)
@@ -578,7 +608,7 @@ show_fragments(const struct run *run, granary_client *client, const Granary__Gra
 static bool
 needs_instance(const struct run *run)
 {
-    return run->source->needs_client || !run->show_graph || run->optimized;
+    return needs_client(run) || !run->show_graph || run->optimized;
 }
 
 /* What is wrong before anything is started; without the need of a client that is the graph, too. */
@@ -608,10 +638,13 @@ prepare_run(struct cli *cli, struct run *run, char **ret_text, size_t *ret_size,
         return gr_fail(GRANARY_EINVAL,
                        "--keep, --explain, --graph and files are for SELECT: the statement has no rows");
     }
-    if (!source->needs_client) {
+    if (!needs_client(run)) {
         err = make_graph(run, NULL, ret_text, ret_size, ret_parsed);
     }
-    return err == GRANARY_OK && needs_instance(run) ? choose_instance(run) : err;
+    if (err == GRANARY_OK && needs_instance(run)) {
+        err = choose_instance(run);
+    }
+    return err == GRANARY_OK && run->on_where != NULL ? open_elsewhere(run) : err;
 }
 
 /* Do what the source's argument says. */
@@ -642,7 +675,6 @@ int
 run_source(struct cli *cli)
 {
     struct run *run = cli->self;
-    const struct run_source *source = run->source;
     struct parsed parsed = {0};
     char *text = NULL;
     size_t size = 0;
@@ -668,20 +700,21 @@ run_source(struct cli *cli)
             goto out;
         }
     }
-    if (source->needs_client && (err = make_graph(run, cli->client, &text, &size, &parsed)) != GRANARY_OK) {
+    if (needs_client(run) && (err = make_graph(run, cli->client, &text, &size, &parsed)) != GRANARY_OK) {
         status = fail(run, cli->client, err);
         goto out;
     }
-    status = run->show_graph      ? show_graph(run, cli->client, &parsed)
-             : run->fragments > 0 ? show_fragments(run, cli->client, parsed.message)
-                                  : run_graph(run, cli->client, text, size, parsed.message);
+    status = run->show_graph                         ? show_graph(run, cli->client, &parsed)
+             : run->fragments > 0 && run->on == NULL ? show_fragments(run, cli->client, parsed.message)
+                                                     : run_graph(run, cli->client, text, size, parsed.message);
 out:
+    on_close(run->on);
     cli_disconnect(cli);
     discard_end(&run->remains);
     if (status < 0) { /* before what follows has errors of its own */
         status = cli_fail((granary_err)status, "%s", cli->name);
     }
-    stop_private(run);
+    private_stop(&run->private, &run->private_pid);
     parsed_free(&parsed);
     free(text);
     return status;

@@ -8,6 +8,8 @@
 #include "cli/work/discard.h"
 #include "data/file/format.h"
 
+struct on; /* cli/cluster/on.h */
+
 /* Where the graph comes from. */
 struct run_source {
     const char *what;   /* the argument: "graph" */
@@ -67,6 +69,9 @@ struct run {
     size_t output_count;
     struct supervisor_options private; /* when none is up */
     pid_t private_pid;
+    const char *on_where;  /* --on: other machines, or instances, that do the work; NULL: none */
+    const char *directory; /* which all of them see */
+    struct on *on;
     struct discard remains; /* of a graph that is to leave nothing in an instance of others */
     /* Of SQL alone. */
     const char *mode;      /* --mode, or NULL */

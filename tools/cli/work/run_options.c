@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "cli/cluster/places.h"
 #include "cli/print/output.h"
 #include "cli/work/run.h"
 #include "granary/cut.h"
@@ -118,6 +119,9 @@ run_check(struct cli *cli)
     struct run *run = cli->self;
 
     run->explain = run->explain || run->analyze;
+    if (run->on_where != NULL && (run->explain || run->show_graph)) {
+        return gr_fail(GRANARY_EINVAL, "--on and --explain, --analyze or --graph: name one of them");
+    }
     if (run->csv && run->schema) {
         return gr_fail(GRANARY_EINVAL,
                        "--csv and --schema: one prints the rows, the other their columns: name one of them");
@@ -210,6 +214,9 @@ static const struct gr_option run_options[] = {
     {"no-recall", 0, NULL, "compute everything, also what was computed before", GR_OPTION_FLAG(struct run, no_recall)},
     {"replace", 0, NULL, "with --keep: replace the table or graph that has the name now",
      GR_OPTION_FLAG(struct run, replace)},
+    {"on", 0, "WHERE", "run in fragments on several machines: " PLACES_HELP, GR_OPTION_TEXT(struct run, on_where)},
+    {"directory", 0, "DIR", "with --on: where the fragments' results lie; all machines see this directory",
+     GR_OPTION_TEXT(struct run, directory)},
     {"executors", 'e', "N", "start N executors in the private instance, when no instance is up",
      GR_OPTION_NUMBER(struct run, private.executors, 1, 1024), .group = 1},
     {"memory", 0, "SIZE", "give the private instance this much memory, when no instance is up",

@@ -54,10 +54,10 @@ print_rules(struct json *json, const struct gr_param_info *param)
 static void
 print_single(struct json *json, const struct gr_param_info *param)
 {
-    if (param->kind == GR_PARAM_VALUE) {
+    if (param->kind == GR_PARAM_VALUE || param->kind == GR_PARAM_NUMBER) {
         json_open(json, "type", '[');
         json_text(json, NULL, "number");
-        json_text(json, NULL, "string"); /* the digits of an integer */
+        json_text(json, NULL, "string"); /* the digits of an integer; "inf", "nan" */
         json_close(json);
     } else {
         json_text(json, "type", types[param->kind]);

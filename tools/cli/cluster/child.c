@@ -1,0 +1,104 @@
+/* What the command reads and says lies in memory, so nobody waits for a pipe. */
+#include "cli/cluster/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+
+#define NO_COMMAND 127
+
+/* Only what is safe between fork() and exec. */
+static void
+become(const char *const *argv, int in, int out, int err)
+{
+    sigset_t none;
+
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)signal(SIGPIPE, SIG_DFL);
+    if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || (err >= 0 && dup2(err, STDERR_FILENO) < 0)) {
+        _exit(NO_COMMAND);
+    }
+    (void)execvp(argv[0], (char *const *)(uintptr_t)argv);
+    _exit(NO_COMMAND);
+}
+
+/* All that was written to a file in memory. */
+static void
+add_all(int fd, struct gr_buf *out)
+{
+    off_t size = lseek(fd, 0, SEEK_END);
+    void *to = size > 0 ? gr_buf_grow(out, (size_t)size) : NULL;
+
+    if (to != NULL && gr_pread_all(fd, to, (size_t)size, 0) != GRANARY_OK) {
+        out->failed = true;
+    }
+}
+
+/* The error of a command that has not done it, with the last line it said. */
+static granary_err
+fail(const char *command, int status, int said_fd)
+{
+    struct gr_buf said = {0};
+    char *line;
+    granary_err err;
+
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_COMMAND) {
+        return gr_fail(GRANARY_ENOENT, "%s: there is no such command on this machine", command);
+    }
+    if (said_fd >= 0) {
+        add_all(said_fd, &said);
+    }
+    while (said.size > 0 && said.bytes[said.size - 1] == '\n') {
+        said.bytes[--said.size] = '\0';
+    }
+    line = said.size == 0 ? NULL : strrchr(said.bytes, '\n');
+    line = line != NULL ? line + 1 : said.size > 0 ? said.bytes : NULL;
+    err = line != NULL ? gr_fail(GRANARY_EFAILED, "%s: %.500s", command, line)
+                       : gr_fail(GRANARY_EFAILED, "%s has failed (%s %d)", command,
+                                 WIFSIGNALED(status) ? "signal" : "exit status",
+                                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    gr_buf_free(&said);
+    return err;
+}
+
+granary_err
+child_run(const char *const *argv, const char *input, bool quiet, struct gr_buf *out)
+{
+    int in_fd = memfd_create("input", MFD_CLOEXEC);
+    int out_fd = memfd_create("output", MFD_CLOEXEC);
+    int err_fd = quiet ? memfd_create("errors", MFD_CLOEXEC) : -1;
+    int status = 0;
+    pid_t pid = -1;
+    granary_err err = GRANARY_OK;
+
+    if (in_fd < 0 || out_fd < 0 || (quiet && err_fd < 0)) {
+        err = gr_fail_errno("%s", argv[0]);
+    }
+    if (err == GRANARY_OK && input != NULL) {
+        err = gr_pwrite_all(in_fd, input, strlen(input), 0);
+    }
+    if (err == GRANARY_OK && (pid = fork()) < 0) {
+        err = gr_fail_errno("%s", argv[0]);
+    }
+    if (pid == 0) {
+        become(argv, in_fd, out_fd, err_fd);
+    }
+    if (err == GRANARY_OK) {
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+        }
+        add_all(out_fd, out);
+        err = status != 0 ? fail(argv[0], status, err_fd) : gr_buf_ok(out) ? GRANARY_OK : gr_no_memory(argv[0]);
+    }
+    gr_fd_close(&in_fd);
+    gr_fd_close(&out_fd);
+    gr_fd_close(&err_fd);
+    return err;
+}

@@ -1,0 +1,22 @@
+/*
+ * A plan run: its fragments are started where there is room, as soon as what they read is there.
+ *
+ * One that fails is started again, elsewhere if there is another place, up to three times. One that takes much longer than
+ * others is started a second time elsewhere: whoever is done first counts, for both write the same.
+ */
+#ifndef CLI_CLUSTER_DRIVE_H
+#define CLI_CLUSTER_DRIVE_H
+
+#include "cli/cluster/places.h"
+#include "graph_json/plan.h"
+
+/*
+ * Run all fragments of a plan. Processes that were started have ended when it returns.
+ *
+ * path        of the plan's text, which all places see
+ * timeout_ms  0: none
+ * Errors      the fragment's own, with its stage, partition and place · ETIMEDOUT · EUNREACHABLE no place is left
+ */
+granary_err drive(const struct places *places, const struct gr_cutplan *plan, const char *path, int timeout_ms);
+
+#endif

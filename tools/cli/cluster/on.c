@@ -1,0 +1,187 @@
+/* The plan is written where all places see it, run, and removed with all results when the answer is here. */
+#include "cli/cluster/on.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "cli/cluster/drive.h"
+#include "cli/cluster/node.h"
+#include "graph_json/plan.h"
+
+struct on {
+    struct places places;
+    struct gr_cutplan *plan;
+    Granary__Graph *graph; /* which gathers the results, with a node for each target */
+    char plan_path[PATH_MAX];
+};
+
+granary_err
+on_open(const struct places_options *options, struct on **ret_on)
+{
+    struct on *on = calloc(1, sizeof *on);
+    granary_err err = on == NULL ? gr_no_memory("plan") : places_open(options, &on->places);
+
+    if (err != GRANARY_OK) {
+        free(on);
+        return err;
+    }
+    *ret_on = on;
+    return GRANARY_OK;
+}
+
+void
+on_close(struct on *on)
+{
+    if (on == NULL) {
+        return;
+    }
+    if (on->plan_path[0] != '\0') {
+        (void)unlink(on->plan_path);
+    }
+    places_close(&on->places);
+    gr_cutplan_destroy(on->plan);
+    granary__graph__free_unpacked(on->graph, NULL);
+    free(on);
+}
+
+size_t
+on_places(const struct on *on)
+{
+    return on->places.count;
+}
+
+static granary_err
+write_plan(struct on *on, const char *text, size_t size)
+{
+    granary_err err;
+    int fd;
+
+    if (snprintf(on->plan_path, sizeof on->plan_path, "%s/plan-XXXXXX", on->places.directory) >=
+        (int)sizeof on->plan_path) {
+        on->plan_path[0] = '\0';
+        return gr_fail(GRANARY_EINVAL, "%.60s...: path too long", on->places.directory);
+    }
+    fd = mkstemp(on->plan_path);
+    if (fd < 0) {
+        err = gr_fail_errno("%s", on->plan_path);
+        on->plan_path[0] = '\0';
+        return err;
+    }
+    err = gr_write_all(fd, text, size);
+    if (close(fd) < 0 && err == GRANARY_OK) {
+        err = gr_fail_errno("close");
+    }
+    return err == GRANARY_OK ? err : gr_fail_in(err, "%s", on->plan_path);
+}
+
+/* ---- the graph that gathers ---- */
+
+static granary_err
+add_target(Granary__Graph *graph, const char *name)
+{
+    Granary__Node *node = malloc(sizeof *node);
+    char *copy = strdup(name);
+    char *target = strdup(name);
+
+    if (node == NULL || copy == NULL || target == NULL) {
+        free(node);
+        free(copy);
+        free(target);
+        return gr_no_memory("graph");
+    }
+    granary__node__init(node);
+    node->name = copy;
+    graph->nodes[graph->n_nodes++] = node;
+    graph->targets[graph->n_targets++] = target;
+    return node_become(node, "table");
+}
+
+granary_err
+on_plan(struct on *on, const char *text, size_t size, Granary__Graph **ret_graph)
+{
+    Granary__Graph *graph;
+    granary_err err = gr_cutplan_from_json(text, size, &on->plan);
+
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    graph = on->graph = malloc(sizeof *graph);
+    if (graph == NULL) {
+        return gr_no_memory("graph");
+    }
+    granary__graph__init(graph);
+    graph->nodes = calloc(on->plan->target_count, sizeof *graph->nodes);
+    graph->targets = calloc(on->plan->target_count, sizeof *graph->targets);
+    err = graph->nodes == NULL || graph->targets == NULL ? gr_no_memory("graph") : GRANARY_OK;
+    for (size_t t = 0; t < on->plan->target_count && err == GRANARY_OK; t++) {
+        err = add_target(graph, on->plan->targets[t].name);
+    }
+    err = err == GRANARY_OK ? write_plan(on, text, size) : err;
+    *ret_graph = graph;
+    return err;
+}
+
+static granary_err
+take_chunks(const struct chunks_of *of, const struct chunks *chunks, granary_client *client, Granary__Node *node)
+{
+    granary_id *ids = calloc(chunks->count + 1, sizeof *ids);
+    granary_err err = ids == NULL ? gr_no_memory("chunks") : GRANARY_OK;
+
+    for (size_t k = 0; k < chunks->count && err == GRANARY_OK; k++) {
+        err = chunks_take(of, chunks, k, client, &ids[k]);
+    }
+    err = err == GRANARY_OK ? node_set_ids(node, ids, chunks->count) : err;
+    if (err == GRANARY_OK && chunks->is_tensor && chunks->count > 0) {
+        err = node_set_tensor(node, client, ids[0], chunks->shape, chunks->dims);
+    }
+    free(ids);
+    return err;
+}
+
+static granary_err
+gather(const struct on *on, const struct gr_cutplan_target *target, granary_client *client, Granary__Node *node)
+{
+    const struct chunks_of of = {on->places.directory, on->plan->stages[target->stage].digest, 0};
+    struct chunks chunks = {.count = 0};
+    granary_err err = chunks_read(&of, &chunks);
+
+    if (err == GRANARY_OK && chunks.is_objects) {
+        err = gr_fail(GRANARY_ETYPE, "it has objects, which cannot be printed: only frames and tensors can");
+    }
+    err = err == GRANARY_OK ? take_chunks(&of, &chunks, client, node) : err;
+    chunks_free(&chunks);
+    return err == GRANARY_OK ? err : gr_fail_in(err, "target '%s'", target->name);
+}
+
+/* Those that were needed. A run that has failed leaves them for the next one. */
+static void
+sweep(const struct on *on)
+{
+    const char **digests = calloc(on->plan->stage_count, sizeof *digests);
+
+    for (size_t s = 0; digests != NULL && s < on->plan->stage_count; s++) {
+        digests[s] = on->plan->stages[s].digest;
+    }
+    if (digests != NULL) {
+        chunks_sweep(on->places.directory, digests, on->plan->stage_count);
+    }
+    free(digests);
+}
+
+granary_err
+on_run(struct on *on, granary_client *client, int timeout_ms)
+{
+    granary_err err = drive(&on->places, on->plan, on->plan_path, timeout_ms);
+
+    for (size_t t = 0; t < on->plan->target_count && err == GRANARY_OK; t++) {
+        err = gather(on, &on->plan->targets[t], client, on->graph->nodes[t]);
+    }
+    if (err == GRANARY_OK) {
+        sweep(on);
+    }
+    return err;
+}
