@@ -125,10 +125,12 @@ serve(struct arguments *arguments, struct server *server, int stop_fd)
 }
 
 static int
-end_report(granary_err err)
+end_report(const struct arguments *arguments, granary_err err)
 {
     if (err != GRANARY_OK) {
         (void)fprintf(stderr, "granary: report: %s\n", granary_error_message());
+    } else if (strcmp(arguments->output, "-") != 0) {
+        (void)printf("%s has the report of graph %s\n", arguments->output, arguments->report);
     }
     return granary_error_exit_status(err);
 }
@@ -159,7 +161,7 @@ main(int argc, char **argv)
         err = gr_instance_check_own(arguments.options.instance.runtime);
     }
     if (err == GRANARY_OK && arguments.report != NULL) {
-        return end_report(report_write(&arguments.options.instance, arguments.report, arguments.output));
+        return end_report(&arguments, report_write(&arguments.options.instance, arguments.report, arguments.output));
     }
     if (err == GRANARY_OK) { /* the page samples the store's memory */
         err = gr_instance_check_store(&arguments.options.instance);

@@ -267,7 +267,7 @@ def a_browser_is_told_no_secret(line):
 
 def a_report_is_whole_or_not_there(line):
     file = pathlib.Path(line.base, 'report.html')
-    line.must('report', 'strange', '-o', str(file))
+    assert line.must('report', 'strange', '-o', str(file)) == f'{file} has the report of graph strange\n'
     text = file.read_text()
     assert text.startswith('<!doctype html>') and text.rstrip().endswith('</html>') and 'src=' not in text and '<script>alert' not in text
     data = json.loads(text.split('window.GRANARY_REPORT = ')[1].split(';\n</script>')[0])
