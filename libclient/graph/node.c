@@ -368,8 +368,29 @@ check_filled(const Granary__Attr *attr)
     return empty ? gr_fail(GRANARY_EINVAL, "parameter '%s' is empty", attr->name) : GRANARY_OK;
 }
 
+/* Which of so many parts. */
 static granary_err
-check_rule(const struct gr_param_rule *rule, const Granary__Attr *attr, struct gr_trees *trees)
+check_part(const Granary__Node *node)
+{
+    const Granary__Attr *part = find_attr(node, "part");
+    const Granary__Attr *parts = find_attr(node, "parts");
+
+    if (parts == NULL) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'part' goes with 'parts': say how many parts there are");
+    }
+    if (part == NULL) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'parts' goes with 'part': say which of the parts is meant, from 0");
+    }
+    return parts->ints[0] < 1 || part->ints[0] < parts->ints[0]
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EINVAL,
+                         "parameter 'part' is %" PRId64 " of %" PRId64 " parts; it can be 0 to %" PRId64, part->ints[0],
+                         parts->ints[0], parts->ints[0] - 1);
+}
+
+static granary_err
+check_rule(const struct gr_param_rule *rule, const Granary__Node *node, const Granary__Attr *attr,
+           struct gr_trees *trees)
 {
     switch (rule->kind) {
     case GR_RULE_COLUMNS:
@@ -388,6 +409,8 @@ check_rule(const struct gr_param_rule *rule, const Granary__Attr *attr, struct g
     case GR_RULE_FROM:
     case GR_RULE_WITHIN:
         return check_number(rule, attr);
+    case GR_RULE_PART:
+        return check_part(node);
     case GR_RULE_PARSED:
         return check_parsed(attr, trees);
     default: /* columns of the inputs, which are not known yet */
@@ -405,7 +428,7 @@ check_rules(const Granary__Node *node, enum gr_tile_op op, struct gr_trees *tree
 
         for (const struct gr_param_rule *rule = p->rules; rule != NULL && attr != NULL && err == GRANARY_OK;
              rule = rule->next) {
-            err = check_rule(rule, attr, trees);
+            err = check_rule(rule, node, attr, trees);
         }
     }
     return err;

@@ -57,6 +57,7 @@ enum gr_rule_kind {
     GR_RULE_ONE_OF, /* one of the words in text, each of its strings */
     GR_RULE_FROM,   /* the number in text, or a larger one */
     GR_RULE_WITHIN, /* from the first number in text to the second */
+    GR_RULE_PART,   /* `part` and `parts` are both given, and it is the number of one of them */
     GR_RULE_PARSED, /* it, or each value of a mapping, is an expression */
 };
 

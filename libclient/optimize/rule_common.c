@@ -30,7 +30,7 @@ add_text(struct merging *m, size_t i)
     for (size_t k = 0; k < step->input_count; k++) {
         gr_buf_add(&m->texts, &m->same_as[step->inputs[k]], sizeof m->same_as[0]);
     }
-    gr_buf_add(&m->texts, &step->part, sizeof step->part);
+    gr_buf_add(&m->texts, &step->subset, sizeof step->subset);
     return gr_step_say(m->steps, step, &m->texts);
 }
 

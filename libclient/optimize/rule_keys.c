@@ -26,7 +26,7 @@ make_key(struct gr_steps *steps, size_t i)
         known = steps->recall->source(steps->recall->context, step->origin->name, &source);
         if (known) {
             gr_buf_add(&text, source.bytes, sizeof source.bytes);
-            gr_buf_add(&text, &step->part, step->part == 0 ? 0 : sizeof step->part);
+            gr_buf_add(&text, &step->subset, step->subset == 0 ? 0 : sizeof step->subset);
         }
     }
     for (size_t k = 0; k < step->input_count && known; k++) {

@@ -219,7 +219,7 @@ revive(struct gr_steps *steps, size_t position, size_t from, const size_t *input
     gr_expr_destroy(step->within);
     step->within = NULL;
     step->yields = GR_YIELDS_FRAME;
-    step->part = 0;
+    step->subset = 0;
     step->type = steps->steps[from].type;
     step->inputs = gr_steps_room(steps, count, sizeof *step->inputs);
     step->input_count = count;

@@ -31,7 +31,7 @@ struct gr_step {
     const Granary__Node *given;  /* its attributes, unless own_attrs is set */
     enum gr_tile_op op;
     enum gr_yields yields;
-    uint64_t part; /* of a source: which part of what it names it reads; 0: all */
+    uint64_t subset; /* of a source: which of the files that it names it reads; 0: all */
     bool dead;
     bool is_target;
     const char *name; /* the user's, of the node at this place: what a target is called */

@@ -31,11 +31,18 @@ ids_attr(const Granary__Result *result)
     return attr;
 }
 
-/* Its only attribute, the name, gives way to four others. */
+static bool
+is_name(const Granary__Attr *attr)
+{
+    return strcmp(attr->name, "name") == 0;
+}
+
+/* The name gives way to four other attributes; which part of it is read stays. */
 static granary_err
 attrs_replace(Granary__Node *node, const Granary__Result *result)
 {
-    Granary__Attr **attrs = calloc(4, sizeof *attrs);
+    Granary__Attr **attrs = calloc(4 + node->n_attrs, sizeof *attrs);
+    size_t count = 4;
     bool failed = attrs == NULL;
 
     if (!failed) {
@@ -55,12 +62,29 @@ attrs_replace(Granary__Node *node, const Granary__Result *result)
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
     for (size_t i = 0; i < node->n_attrs; i++) {
-        granary__attr__free_unpacked(node->attrs[i], NULL);
+        if (is_name(node->attrs[i])) {
+            granary__attr__free_unpacked(node->attrs[i], NULL);
+        } else {
+            attrs[count++] = node->attrs[i];
+        }
     }
     free(node->attrs);
     node->attrs = attrs;
-    node->n_attrs = 4;
+    node->n_attrs = count;
     return GRANARY_OK;
+}
+
+static bool
+has_others(const Granary__Node *node)
+{
+    bool has = false;
+
+    for (size_t i = 0; i < node->n_attrs; i++) {
+        const char *name = node->attrs[i]->name;
+
+        has = has || !(is_name(node->attrs[i]) || strcmp(name, "part") == 0 || strcmp(name, "parts") == 0);
+    }
+    return has;
 }
 
 granary_err
@@ -71,8 +95,8 @@ array_bind(const struct target *target, Granary__Node *node)
 
     if (result == NULL || !result->is_tensor || result->dtype[0] == '\0' || result->n_block != result->n_shape) {
         err = gr_fail(GRANARY_ETYPE, "target '%s' is no tensor", target->name);
-    } else if (node->n_attrs != 1) {
-        err = gr_fail(GRANARY_EINVAL, "beside 'name' it needs no other parameter");
+    } else if (has_others(node)) {
+        err = gr_fail(GRANARY_EINVAL, "beside 'name' it needs no other parameter, but for 'part' and 'parts'");
     } else {
         err = attrs_replace(node, result);
     }

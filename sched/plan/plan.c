@@ -374,7 +374,7 @@ make_steps(struct gr_plan *plan)
         for (size_t i = 0; i < plan->steps->count; i++) {
             const struct gr_file *file = plan->sources.files[i];
 
-            plan->steps->steps[i].part = file != NULL ? file->part : 0;
+            plan->steps->steps[i].subset = file != NULL ? file->subset : 0;
         }
         plan->steps->recall = plan->recall;
         gr_steps_print(plan->steps, NODES_SHOWN, &plan->text.before);

@@ -36,7 +36,7 @@ believe_file(struct gr_plan *plan, size_t node)
     const struct gr_recall *recall = plan->recall;
     struct gr_file *file = plan->sources.files[node];
     const struct gr_schema *schema =
-        recall != NULL && file->asks && file->part == 0 ? recall->schema(recall->context, file->node->name) : NULL;
+        recall != NULL && file->asks && file->subset == 0 ? recall->schema(recall->context, file->node->name) : NULL;
 
     return schema != NULL ? gr_file_believe(file, schema) : GRANARY_OK;
 }
@@ -220,7 +220,7 @@ feed_file(struct gr_plan *plan, size_t node, uint32_t op, const ProtobufCBinaryD
     plan->sources.asked[node] = !file->asks;
     plan->sources.unasked += file->asks;
     plan->sources.unready -= file->known;
-    if (file->known && plan->recall != NULL && !file->type.is_tensor && file->part == 0) {
+    if (file->known && plan->recall != NULL && !file->type.is_tensor && file->subset == 0) {
         plan->recall->learn(plan->recall->context, file->node->name, &file->type.schema);
     }
     return err;

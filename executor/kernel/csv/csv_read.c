@@ -3,6 +3,7 @@
  * that changed meanwhile gives an error with the line, not wrong values.
  */
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
@@ -17,6 +18,7 @@
 struct reader {
     struct csv_text text;
     uint64_t first_line; /* number of the range's first line */
+    int64_t lines_from;  /* byte from which lines are counted; 0: from the file's first one */
     size_t fields;       /* of every record; 0: as the first */
     struct csv_builder *builders;
     size_t count;
@@ -27,22 +29,37 @@ struct reader {
     bool lists;                /* ... but listed, and nothing else is */
 };
 
+/* What stands behind the file's name: the line. */
+static const char *
+print_line(const struct reader *reader, const char *place, char text[64])
+{
+    unsigned long long line = reader->first_line + csv_text_line(&reader->text, place);
+
+    if (reader->lines_from > 0) {
+        (void)snprintf(text, 64, ", line %llu from byte %lld on", line, (long long)reader->lines_from);
+    } else {
+        (void)snprintf(text, 64, ":%llu", line);
+    }
+    return text;
+}
+
 static granary_err
 fail_at(const struct reader *reader, const char *place, granary_err err, const char *what)
 {
-    return gr_fail(err, "%s:%llu: %s", reader->text.path,
-                   (unsigned long long)(reader->first_line + csv_text_line(&reader->text, place)), what);
+    char line[64];
+
+    return gr_fail(err, "%s%s: %s", reader->text.path, print_line(reader, place, line), what);
 }
 
 static granary_err
 fail_value(const struct reader *reader, const struct csv_builder *builder, const struct csv_field *field)
 {
     int shown = field->size > 60 ? 60 : (int)field->size;
+    char line[64];
 
-    return gr_fail(GRANARY_ETYPE, "%s:%llu: column '%s': '%.*s%s' is not %s; " GR_CSV_REMEDY, reader->text.path,
-                   (unsigned long long)(reader->first_line + csv_text_line(&reader->text, reader->text.record)),
-                   builder->name, shown, field->bytes, shown < (int)field->size ? "..." : "",
-                   granary_dtype_name(builder->dtype));
+    return gr_fail(GRANARY_ETYPE, "%s%s: column '%s': '%.*s%s' is not %s; " GR_CSV_REMEDY, reader->text.path,
+                   print_line(reader, reader->text.record, line), builder->name, shown, field->bytes,
+                   shown < (int)field->size ? "..." : "", granary_dtype_name(builder->dtype));
 }
 
 /* ---- values ---- */
@@ -146,9 +163,10 @@ read_record(struct reader *reader)
         reader->fields = position;
     }
     if ((position != reader->fields && reader->checks == NULL) || position < reader->by_field_count) {
-        return gr_fail(GRANARY_EINVAL, "%s:%llu: %zu fields, the records before have %zu", text->path,
-                       (unsigned long long)(reader->first_line + csv_text_line(text, text->record)), position,
-                       reader->fields);
+        char line[64];
+
+        return gr_fail(GRANARY_EINVAL, "%s%s: %zu fields, the records before have %zu", text->path,
+                       print_line(reader, text->record, line), position, reader->fields);
     }
     reader->rows++;
     return GRANARY_OK;
@@ -270,6 +288,7 @@ reader_init(struct reader *reader, const struct gr_chunk_csv_read *params)
     }
     reader->fields = (size_t)params->fields;
     reader->first_line = (uint64_t)params->line;
+    reader->lines_from = params->lines_from;
     reader->builders = calloc(count + 1, sizeof *reader->builders);
     reader->by_field = calloc(reader->by_field_count + 1, sizeof(struct csv_builder *));
     if (reader->builders == NULL || reader->by_field == NULL) {

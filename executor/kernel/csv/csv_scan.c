@@ -25,9 +25,8 @@ csv_count_lines(const char *bytes, size_t size)
     return SIMD_CALL(csv_count)(bytes, size, '\n');
 }
 
-/* The state behind bytes[i]; *ret_ends: a record ends with it. */
-static enum csv_state
-state_step(enum csv_state state, char byte, char delimiter, bool *ret_ends)
+enum csv_state
+csv_scan_step(enum csv_state state, char byte, char delimiter, bool *ret_ends)
 {
     bool may_end = state == CSV_AT_FIELD || state == CSV_IN_FIELD || state == CSV_AT_QUOTE;
 
@@ -99,7 +98,7 @@ scan_rest(const char *bytes, size_t size, size_t from, char delimiter, struct cs
         bool ends;
 
         if (scan->end == CSV_AT_QUOTE) {
-            scan->end = state_step(CSV_AT_QUOTE, bytes[i], delimiter, &ends);
+            scan->end = csv_scan_step(CSV_AT_QUOTE, bytes[i], delimiter, &ends);
             if (ends) {
                 note_end(scan, bytes, size, i);
             }
@@ -112,7 +111,7 @@ scan_rest(const char *bytes, size_t size, size_t from, char delimiter, struct cs
             scan_plain(bytes, size, i, to, delimiter, scan);
         }
         if (to < size) {
-            scan->end = state_step(scan->end, '"', delimiter, &ends);
+            scan->end = csv_scan_step(scan->end, '"', delimiter, &ends);
         }
         i = to + 1;
     }
@@ -145,7 +144,7 @@ csv_scan(const char *bytes, size_t size, char delimiter, struct csv_scan ret_sca
         for (int s = 0; s < CSV_STATES; s++) {
             bool ends;
 
-            ret_scans[s].end = state_step(ret_scans[s].end, bytes[at], delimiter, &ends);
+            ret_scans[s].end = csv_scan_step(ret_scans[s].end, bytes[at], delimiter, &ends);
             if (ends) {
                 note_end(&ret_scans[s], bytes, size, at);
             }
@@ -227,7 +226,7 @@ csv_scan_last(const char *bytes, size_t size, char delimiter, enum csv_state *st
             *state = state_behind(bytes[to - 1], delimiter);
         }
         if (to < size) {
-            *state = state_step(*state, '"', delimiter, &ends);
+            *state = csv_scan_step(*state, '"', delimiter, &ends);
         }
         i = to + 1;
     }

@@ -15,6 +15,7 @@
 #ifndef KERNEL_CSV_CSV_SCAN_H
 #define KERNEL_CSV_CSV_SCAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,9 @@ enum csv_state {
     CSV_AFTER_CR = 5,
     CSV_STATES = 6,
 };
+
+/* The state behind a byte; *ret_ends: a record ends with it. */
+enum csv_state csv_scan_step(enum csv_state state, char byte, char delimiter, bool *ret_ends);
 
 /* What a block does from one start state. */
 struct csv_scan {

@@ -42,11 +42,12 @@ block_scan(const struct csv_text *text, struct split *split)
  * does not begin between quotes; that shows when all blocks are joined. False: they are not all here.
  */
 static bool
-records_of_block(const struct csv_text *text, const struct split *split, size_t *ret_from, size_t *ret_to)
+records_of_block(const struct csv_text *text, bool begins, const struct split *split, size_t *ret_from, size_t *ret_to)
 {
     size_t size = (size_t)(text->end - text->owned);
-    int64_t first = split->firsts[text->is_first ? CSV_AT_RECORD : CSV_IN_FIELD];
-    enum csv_state end = (enum csv_state)split->ends[text->is_first ? CSV_AT_RECORD : CSV_IN_FIELD];
+    enum csv_state state = text->is_first || begins ? CSV_AT_RECORD : CSV_IN_FIELD;
+    int64_t first = split->firsts[state];
+    enum csv_state end = (enum csv_state)split->ends[state];
     struct csv_scan behind[CSV_STATES];
 
     if (first < 0 || (size_t)first >= size) {
@@ -94,7 +95,7 @@ infer_records(const struct gr_chunk_csv_split *params, struct csv_text *text, co
     granary_err err;
 
     *end = text->end_byte;
-    if (!records_of_block(text, split, &from, &to)) {
+    if (!records_of_block(text, params->begins, split, &from, &to)) {
         return GRANARY_OK;
     }
     part = part_of(text, from, to);

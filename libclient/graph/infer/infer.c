@@ -75,7 +75,8 @@ node_settle(struct gr_graph *graph, struct gr_node *node)
                                      : check_inputs(node, inputs);
     bool stays = true;
 
-    if (err == GRANARY_OK && (gr_operator((enum gr_tile_op)node->op)->rewrite != NULL || gr_complex_is_written(node))) {
+    if (err == GRANARY_OK && (gr_operator((enum gr_tile_op)node->op)->rewrite != NULL || gr_complex_is_written(node) ||
+                              gr_part_is_written(node))) {
         err = gr_rewrite(graph, node, &stays);
     }
     if (err == GRANARY_OK && stays) {

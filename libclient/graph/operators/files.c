@@ -50,9 +50,10 @@ check_array(const Granary__Node *node, enum gr_tile_op op)
 {
     const struct gr_params_array *params = GR_NODE_PARAMS(array, node);
     bool named = params->name != NULL;
+    size_t parts = (size_t)(params->part != NULL) + (size_t)(params->parts != NULL);
 
     (void)op;
-    if (named ? params->given > 1 : params->ids == NULL || params->shape == NULL || params->dtype == NULL) {
+    if (named ? params->given > 1 + parts : params->ids == NULL || params->shape == NULL || params->dtype == NULL) {
         return gr_fail(GRANARY_EINVAL, "it needs either parameter 'name', or 'ids', 'shape' and 'dtype'");
     }
     return named ? GRANARY_OK : user_check_ids(node);

@@ -123,6 +123,9 @@ struct gr_node *rewrite_rows_where(struct rewrite *x, struct gr_node *a, struct 
 /* Integers before `count`. */
 struct gr_node *rewrite_range(struct rewrite *x, int64_t count);
 
+/* A part of a tensor from a source (parts.c). */
+struct gr_node *rewrite_as_part(struct rewrite *x);
+
 /* ---- complex tensors (complex.c) ---- */
 
 /* Whether an input is one. */

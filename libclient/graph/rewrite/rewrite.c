@@ -193,8 +193,9 @@ gr_rewrite(struct gr_graph *graph, struct gr_node *node, bool *ret_stays)
 {
     struct rewrite x = {
         .graph = graph, .node = node, .params = gr_node_params(node), .first = graph->count, .err = GRANARY_OK};
-    struct gr_node *last =
-        gr_complex_is_written(node) ? rewrite_complex(&x) : gr_operator((enum gr_tile_op)node->op)->rewrite(&x);
+    struct gr_node *last = gr_part_is_written(node)      ? rewrite_as_part(&x)
+                           : gr_complex_is_written(node) ? rewrite_complex(&x)
+                                                         : gr_operator((enum gr_tile_op)node->op)->rewrite(&x);
 
     *ret_stays = x.err == GRANARY_OK && last == node;
     if (x.err == GRANARY_OK && last != node) {

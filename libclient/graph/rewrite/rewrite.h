@@ -22,6 +22,9 @@ struct rewrite;
 struct gr_node *rewrite_sample(struct rewrite *x);
 struct gr_node *rewrite_describe(struct rewrite *x);
 
+/* Whether it is a part of a tensor from a source, which is written as the source and a `split`. */
+bool gr_part_is_written(const struct gr_node *node);
+
 /* Whether the operator takes its inputs, of which some may be complex. Errors: ETYPE */
 granary_err gr_complex_check(const struct gr_node *node);
 /* Whether some are, and it is written by their parts. */

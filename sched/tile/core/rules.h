@@ -167,6 +167,12 @@ granary_err tile_objects(struct tiling *t, size_t i, const Granary__Attr *ids, s
 /* One operator a chunk of the input, with these attributes. keeps_rows: as many rows come out as go in. */
 granary_err tile_rows(struct tiling *t, size_t i, enum gr_chunk_op op, gr_attrs attrs, bool keeps_rows);
 
+/* Rows from, from + step, ... of piece p, which has rows[p], as the next piece of `out`: so many of them. */
+void tiling_add_slice(struct tiling *t, size_t i, const struct gr_tiled *in, size_t p, const int64_t *rows,
+                      int64_t from, int64_t count, int64_t step, struct gr_tiled *out);
+/* Cut the frame, whose pieces' rows are known, down to its rows [from, to). Errors: ENOMEM */
+granary_err tiling_keep_rows(struct tiling *t, size_t i, struct gr_tiled *tiled, int64_t from, int64_t to);
+
 /* From now on the pieces, which are packed frames, are those of that number. */
 void pieces_choose(struct gr_piece *pieces, size_t count, size_t number);
 uint64_t bytes_sum(const uint64_t *bytes, size_t count);

@@ -9,13 +9,15 @@
 static granary_err
 cut_batches(struct gr_file *file, const struct gr_arrow_batch *batches, size_t count)
 {
+    uint64_t first, end;
     size_t made = 0;
 
+    gr_file_part(file, count, &first, &end);
     file->parts = calloc(count + 1, sizeof *file->parts);
     if (file->parts == NULL) {
         return tile_no_memory();
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = first; i < end; i++) {
         struct gr_file_part *part = &file->parts[made > 0 ? made - 1 : 0];
 
         if (made == 0 || part->bytes + batches[i].bytes > (uint64_t)file->block_bytes) {
@@ -26,7 +28,7 @@ cut_batches(struct gr_file *file, const struct gr_arrow_batch *batches, size_t c
         part->rows += batches[i].rows;
         part->bytes += batches[i].bytes;
     }
-    file->part_count = made > 0 ? made : 1; /* a file without batches: a chunk without rows */
+    file->part_count = made > 0 ? made : 1; /* without batches: a chunk without rows */
     return GRANARY_OK;
 }
 

@@ -13,6 +13,7 @@
 #include "data/file/names.h"
 
 static granary_err enter_known(struct gr_file *file);
+static granary_err enter_ranges(struct gr_file *file);
 
 /* ---- stages ---- */
 
@@ -46,8 +47,8 @@ take_types(struct gr_file *file)
     struct csv *csv = file->own;
     size_t range = 0;
 
-    for (size_t i = 0; i < file->jobs; i++) {
-        Granary__CsvSplit *split = csv->splits[i];
+    for (size_t i = 0; i < csv->block_count; i++) {
+        Granary__CsvSplit *split = csv->blocks[i].split;
 
         while (range < csv->records.range_count && csv->records.ranges[range].offset < split->types_offset) {
             range++;
@@ -61,12 +62,28 @@ take_types(struct gr_file *file)
     }
 }
 
+static granary_err
+enter_split(struct gr_file *file)
+{
+    struct csv *csv = file->own;
+
+    csv->stage = CSV_SPLIT;
+    file->stage = "being cut at records";
+    file->asks = csv->block_count > 0;
+    file->jobs = file->waiting = csv->block_count;
+    return file->asks ? GRANARY_OK : enter_ranges(file);
+}
+
 /* One range, or blocks to be split into ranges first. */
 static granary_err
 enter_first(struct gr_file *file)
 {
     struct csv *csv = file->own;
+    granary_err err;
 
+    if (file->is_part && !csv->records.is_whole) {
+        return csv_enter_seek(file);
+    }
     if (file->file_bytes <= file->block_bytes) {
         csv->records.ranges = malloc(sizeof *csv->records.ranges);
         if (csv->records.ranges == NULL) {
@@ -75,14 +92,11 @@ enter_first(struct gr_file *file)
         csv->records.ranges[0] = (struct gr_csv_range){.offset = 0, .size = file->file_bytes, .line = 1};
         csv->records.range_count = 1;
         csv->records.types = calloc(1, sizeof *csv->records.types);
+        records_read_all(file);
         return csv->records.types == NULL ? tile_no_memory() : enter_infer(file);
     }
-    csv->stage = CSV_SPLIT;
-    file->stage = "being cut at records";
-    file->asks = true;
-    file->jobs = file->waiting = (size_t)((file->file_bytes + file->block_bytes - 1) / file->block_bytes);
-    csv->splits = calloc(file->jobs, sizeof *csv->splits);
-    return csv->splits == NULL ? tile_no_memory() : GRANARY_OK;
+    err = csv_add_blocks(file, 0, file->file_bytes, false);
+    return err == GRANARY_OK ? enter_split(file) : err;
 }
 
 /* What the user has not said is what was found. */
@@ -183,23 +197,26 @@ csv_look(struct gr_file *file, int fd)
     if (err == GRANARY_OK) {
         find_header(file);
     }
+    csv->records.is_whole = csv->tolerates; /* what is left out of a part may reach beyond it */
     err = err == GRANARY_OK ? records_look_packed(file, fd, !gr_dialect_is_plain(&csv->dialect), &must_unpack) : err;
     if (err == GRANARY_OK && gr_dialect_is_plain(&csv->dialect)) {
         err = csv_find_known(file);
+    }
+    if (err == GRANARY_OK && file->is_part && !must_unpack) {
+        err = csv_find_text(file, fd);
     }
     return err == GRANARY_OK && !must_unpack ? enter_first(file) : err; /* CSV_UNPACK is the first stage */
 }
 
 static void
-splits_free(struct gr_file *file)
+blocks_free(struct csv *csv)
 {
-    struct csv *csv = file->own;
-
-    for (size_t i = 0; csv->splits != NULL && i < file->jobs; i++) {
-        granary__csv_split__free_unpacked(csv->splits[i], NULL);
+    for (size_t i = 0; i < csv->block_count; i++) {
+        granary__csv_split__free_unpacked(csv->blocks[i].split, NULL);
     }
-    free(csv->splits);
-    csv->splits = NULL;
+    free(csv->blocks);
+    csv->blocks = NULL;
+    csv->block_count = 0;
 }
 
 static void
@@ -207,7 +224,8 @@ csv_free(struct gr_file *file)
 {
     struct csv *csv = file->own;
 
-    splits_free(file);
+    blocks_free(csv);
+    granary__csv_split__free_unpacked(csv->head, NULL);
     records_fini(&csv->records);
     gr_texts_free(&csv->names);
     gr_schema_free(&csv->all);
@@ -219,9 +237,9 @@ csv_free(struct gr_file *file)
 /* ---- answers ---- */
 
 static granary_err
-wrong_fields(const struct gr_file *file, uint64_t line, uint64_t fields, uint64_t expected)
+wrong_fields(const struct gr_file *file, size_t range, uint64_t line, uint64_t fields, uint64_t expected)
 {
-    return records_fail(file, line,
+    return records_fail(file, range, line,
                         "record has %" PRIu64 " field%s, expected %" PRIu64
                         "; `ragged` fills or cuts it, or " GR_CSV_REMEDY,
                         fields, fields == 1 ? "" : "s", expected);
@@ -302,17 +320,17 @@ check_range(const struct gr_file *file, size_t range, uint64_t fields)
     bool has_error = types->error[0] != '\0';
 
     if (csv->tolerates) {
-        return has_error ? records_fail(file, line + types->error_line, "%s", types->error) : GRANARY_OK;
+        return has_error ? records_fail(file, range, line + types->error_line, "%s", types->error) : GRANARY_OK;
     }
     if (types->fields != 0 && types->fields != fields && (types->records > 0 || types->ragged) &&
         !(has_error && types->error_line < types->first_record_line)) {
-        return wrong_fields(file, line + types->first_record_line, types->fields, fields);
+        return wrong_fields(file, range, line + types->first_record_line, types->fields, fields);
     }
     if (types->ragged && !(has_error && types->error_line < types->ragged_line)) {
-        return wrong_fields(file, line + types->ragged_line, types->ragged_fields, fields);
+        return wrong_fields(file, range, line + types->ragged_line, types->ragged_fields, fields);
     }
     if (has_error) {
-        return records_fail(file, line + types->error_line, "%s", types->error);
+        return records_fail(file, range, line + types->error_line, "%s", types->error);
     }
     if (types->fields != 0 && types->n_kinds != fields) {
         return gr_fail(GRANARY_EPROTO, "csv_infer: kinds of %zu columns instead of %" PRIu64, types->n_kinds, fields);
@@ -380,7 +398,7 @@ enter_known(struct gr_file *file)
         err = gr_fail(GRANARY_EINVAL, "node '%s': %s: empty: no record", file->node->name, file->name);
     }
     if (err == GRANARY_OK && fields > RECORDS_COLUMNS_MAX) {
-        err = records_fail(file, 1, "%" PRIu64 " columns; at most %d can be read", fields, RECORDS_COLUMNS_MAX);
+        err = records_fail(file, 0, 1, "%" PRIu64 " columns; at most %d can be read", fields, RECORDS_COLUMNS_MAX);
     }
     for (size_t c = 0; c < fields && err == GRANARY_OK; c++) {
         err = add_column(file, c);
@@ -418,8 +436,8 @@ csv_tell_odd(const struct gr_file *file, size_t column, struct gr_buf *out)
         const Granary__CsvOdd *odd = types->odd[i];
 
         if (odd->column == column) {
-            gr_buf_addf(out, "%s:%" PRIu64 ": '%.*s' makes column '%s' a string", file->name,
-                        records->ranges[r].line + odd->line, (int)odd->value.len, (const char *)odd->value.data,
+            records_place(file, r, records->ranges[r].line + odd->line, out);
+            gr_buf_addf(out, ": '%.*s' makes column '%s' a string", (int)odd->value.len, (const char *)odd->value.data,
                         file->type.schema.fields[column].name);
             return true;
         }
@@ -427,43 +445,73 @@ csv_tell_odd(const struct gr_file *file, size_t column, struct gr_buf *out)
     return false;
 }
 
+/* All blocks were told. */
 static granary_err
-feed_split(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer)
+enter_ranges(struct gr_file *file)
 {
     struct csv *csv = file->own;
-    int64_t offset = (int64_t)job * file->block_bytes;
-    int64_t left = file->file_bytes - offset;
+    struct records *records = &csv->records;
+    int64_t wrong = -1;
+    granary_err err = GRANARY_OK;
+
+    if (csv->block_count > 0) {
+        err = gr_csv_ranges(csv->blocks, csv->block_count, file->file_bytes, &records->ranges, &records->range_count,
+                            &wrong);
+    }
+    if (err == GRANARY_OK && wrong >= 0) {
+        err = csv_misplaced(file, wrong);
+    }
+    if (err == GRANARY_OK && file->is_part && !records->is_whole) {
+        err = csv_choose_ranges(file);
+    } else if (err == GRANARY_OK) {
+        records->types = calloc(records->range_count, sizeof *records->types);
+        err = records->types == NULL ? tile_no_memory() : GRANARY_OK;
+        records_read_all(file);
+    }
+    if (err == GRANARY_OK) {
+        take_types(file);
+    }
+    blocks_free(csv);
+    return err == GRANARY_OK ? enter_infer(file) : err;
+}
+
+granary_err
+csv_take_split(const ProtobufCBinaryData *answer, int64_t size, Granary__CsvSplit **ret_split)
+{
     Granary__CsvSplit *split;
     granary_err err;
 
-    if (csv->splits[job] != NULL) {
-        return GRANARY_OK;
-    }
     errno = 0;
     split = granary__csv_split__unpack(NULL, answer->len, answer->data);
-    err = split == NULL ? records_unreadable("csv_split")
-                        : gr_csv_split_check(split, left < file->block_bytes ? left : file->block_bytes);
+    err = split == NULL ? records_unreadable("csv_split") : gr_csv_split_check(split, size);
     if (err != GRANARY_OK) {
         granary__csv_split__free_unpacked(split, NULL);
         return err;
     }
-    csv->splits[job] = split;
-    if (--file->waiting > 0) {
+    *ret_split = split;
+    return GRANARY_OK;
+}
+
+static granary_err
+feed_split(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer)
+{
+    struct csv *csv = file->own;
+    granary_err err;
+
+    if (csv->blocks[job].split != NULL) {
         return GRANARY_OK;
     }
-    err = gr_csv_ranges(csv->splits, file->jobs, file->block_bytes, file->file_bytes, &csv->records.ranges,
-                        &csv->records.range_count);
-    if (err == GRANARY_OK) {
-        csv->records.types = calloc(csv->records.range_count, sizeof *csv->records.types);
-        if (csv->records.types != NULL) {
-            take_types(file);
-        }
-    }
-    splits_free(file);
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    return csv->records.types == NULL ? tile_no_memory() : enter_infer(file);
+    err = csv_take_split(answer, csv->blocks[job].size, &csv->blocks[job].split);
+    return err == GRANARY_OK && --file->waiting == 0 ? enter_ranges(file) : err;
+}
+
+static granary_err
+feed_seek(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer)
+{
+    bool done = false;
+    granary_err err = csv_feed_seek(file, job, answer, &done);
+
+    return err == GRANARY_OK && done ? enter_split(file) : err;
 }
 
 static granary_err
@@ -474,7 +522,11 @@ csv_feed(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer)
 
     if (csv->stage == CSV_UNPACK) {
         err = records_take_pieces(file, answer);
+        records_read_all(file);
         return err == GRANARY_OK ? enter_infer(file) : err;
+    }
+    if (csv->stage == CSV_SEEK) {
+        return feed_seek(file, job, answer);
     }
     if (csv->stage == CSV_SPLIT) {
         return feed_split(file, job, answer);

@@ -52,24 +52,46 @@ range_attrs(const struct gr_file *file, struct gr_chunks *chunks, size_t range)
 
 /* A block, and what of the next ones may be read to have its last record whole. */
 static gr_attrs
-block_attrs(const struct gr_file *file, struct gr_chunks *chunks, size_t block)
+block_attrs(const struct gr_file *file, struct gr_chunks *chunks, const struct gr_csv_block *block)
 {
     const struct csv *csv = file->own;
-    int64_t offset = (int64_t)block * file->block_bytes;
-    int64_t left = file->file_bytes - offset;
-    int64_t size = left < file->block_bytes ? left : file->block_bytes;
-    gr_attrs set = records_bytes_attrs(chunks, offset, size);
+    int64_t left = file->file_bytes - block->offset - block->size;
+    gr_attrs set = records_bytes_attrs(chunks, block->offset, block->size);
 
-    gr_attrs_add(chunks, set, gr_attr_new_int("behind", left - size < BEHIND_MAX ? left - size : BEHIND_MAX));
-    gr_attrs_add(chunks, set, gr_attr_new_bool("header", csv->header && block == 0));
+    gr_attrs_add(chunks, set, gr_attr_new_int("behind", left < BEHIND_MAX ? left : BEHIND_MAX));
+    gr_attrs_add(chunks, set, gr_attr_new_bool("header", csv->header && block->offset == 0));
+    gr_attrs_add(chunks, set, gr_attr_new_bool("begins", block->begins));
     return set;
+}
+
+/* The file's first bytes, and where parts begin and end. */
+static void
+start_seek(struct gr_file *file, struct gr_chunks *chunks, const struct gr_chunk_spec *split)
+{
+    const struct csv *csv = file->own;
+    const struct gr_csv_block head = {.offset = 0, .size = csv->head_bytes};
+    const int64_t borders[CSV_BORDERS] = {file->from, file->to};
+    struct gr_chunk_spec seek = {.op = GR_CHUNK_csv_seek, .step = split->step};
+    struct gr_chunk_spec one = *split;
+
+    for (size_t job = 0; job < file->jobs; job++) {
+        if (csv->seek_jobs[job] == CSV_BORDERS) {
+            one.own = block_attrs(file, chunks, &head);
+            (void)gr_chunks_add(chunks, &one);
+            continue;
+        }
+        seek.own = records_bytes_attrs(chunks, borders[csv->seek_jobs[job]], file->file_bytes);
+        gr_attrs_add(chunks, seek.own, gr_attr_new_string("path", file->path));
+        gr_attrs_add(chunks, seek.own, gr_attr_new_string("delimiter", csv->delimiter));
+        (void)gr_chunks_add(chunks, &seek);
+    }
 }
 
 void
 csv_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks)
 {
     const struct csv *csv = file->own;
-    bool is_split = csv->stage == CSV_SPLIT;
+    bool is_split = csv->stage == CSV_SPLIT || csv->stage == CSV_SEEK;
     struct gr_piece piece;
     struct gr_chunk_spec spec = {
         .op = is_split ? GR_CHUNK_csv_split : GR_CHUNK_csv_infer, .step = step, .shared = file_attrs(file, chunks)};
@@ -81,8 +103,13 @@ csv_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks)
     if (csv->known_count > 0) {
         gr_attrs_add(chunks, spec.shared, gr_attr_new_ints("known", csv->known, csv->known_count));
     }
+    if (csv->stage == CSV_SEEK) {
+        start_seek(file, chunks, &spec);
+        return;
+    }
     for (size_t i = 0; i < file->jobs; i++) {
-        spec.own = is_split ? block_attrs(file, chunks, i) : range_attrs(file, chunks, csv->job_ranges[i]);
+        spec.own =
+            is_split ? block_attrs(file, chunks, &csv->blocks[i]) : range_attrs(file, chunks, csv->job_ranges[i]);
         if (!is_split) {
             records_add_input(file, csv->job_ranges[i], &piece, &spec);
         }
@@ -134,6 +161,9 @@ csv_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct gr
         gr_attrs_add(t->chunks, spec.shared, gr_attr_new_string("name", file->name));
     } else {
         gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("fields", csv->fields));
+    }
+    if (csv->records.lines_from > 0) {
+        gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("lines_from", csv->records.lines_from));
     }
     tiling_add_dtypes(t, step, spec.shared);
     add_positions(t, step, spec.shared);

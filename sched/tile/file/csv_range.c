@@ -29,37 +29,54 @@ gr_csv_split_check(const Granary__CsvSplit *split, int64_t size)
     return GRANARY_OK;
 }
 
+static bool
+is_between_records(uint32_t state)
+{
+    return state == STATE_AT_RECORD || state == STATE_AFTER_CR;
+}
+
 granary_err
-gr_csv_ranges(Granary__CsvSplit *const *splits, size_t count, int64_t block_bytes, int64_t file_bytes,
-              struct gr_csv_range **ret_ranges, size_t *ret_count)
+gr_csv_ranges(const struct gr_csv_block *blocks, size_t count, int64_t file_bytes, struct gr_csv_range **ret_ranges,
+              size_t *ret_count, int64_t *ret_wrong)
 {
     struct gr_csv_range *ranges = malloc((count + 1) * sizeof *ranges);
+    int64_t end = blocks[count - 1].offset + blocks[count - 1].size;
     uint32_t state = STATE_AT_RECORD;
     uint64_t line = 1;
-    uint64_t records = 0;
+    uint64_t records = blocks[0].offset > 0; /* that ended before */
     size_t made = 1;
 
     if (ranges == NULL) {
         return tile_no_memory();
     }
-    ranges[0] = (struct gr_csv_range){.offset = 0, .line = 1};
+    *ret_wrong = -1;
+    ranges[0] = (struct gr_csv_range){.offset = blocks[0].offset, .line = 1};
     for (size_t i = 0; i < count; i++) {
-        int64_t offset = (int64_t)i * block_bytes;
-        int64_t size = file_bytes - offset < block_bytes ? file_bytes - offset : block_bytes;
-        int64_t first = splits[i]->first_record[state];
-        uint64_t ended = records + (state != STATE_AT_RECORD && state != STATE_AFTER_CR);
+        const Granary__CsvSplit *split = blocks[i].split;
+        int64_t first = split->first_record[state];
+        uint64_t ended = records + !is_between_records(state);
 
-        /* At the block's very end it is the next block's to tell: a line feed there may still belong to a CR here. */
-        if (first >= 0 && first < size && ended > 0) {
-            ranges[made++] =
-                (struct gr_csv_range){.offset = offset + first, .line = line + splits[i]->first_lines[state]};
+        if (blocks[i].begins && !is_between_records(state) && *ret_wrong < 0) {
+            *ret_wrong = blocks[i].offset;
         }
-        line += splits[i]->lines[0];
-        records += splits[i]->records[state];
-        state = splits[i]->end_state[state];
+        /* At the block's very end it is the next block's to tell: a line feed there may still belong to a CR here. */
+        if (i > 0 && first >= 0 && first < blocks[i].size && ended > 0) {
+            ranges[made++] =
+                (struct gr_csv_range){.offset = blocks[i].offset + first, .line = line + split->first_lines[state]};
+        }
+        line += split->lines[0];
+        records += split->records[state];
+        state = split->end_state[state];
+    }
+    if (end < file_bytes && !is_between_records(state) && *ret_wrong < 0) {
+        *ret_wrong = end;
+    }
+    if (*ret_wrong >= 0) {
+        free(ranges);
+        return GRANARY_OK;
     }
     for (size_t i = 0; i < made; i++) {
-        ranges[i].size = (i + 1 < made ? ranges[i + 1].offset : file_bytes) - ranges[i].offset;
+        ranges[i].size = (i + 1 < made ? ranges[i + 1].offset : end) - ranges[i].offset;
     }
     *ret_ranges = ranges;
     *ret_count = made;

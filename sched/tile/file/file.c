@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "contract/int128.h"
 #include "data/file/paths.h"
 #include "data/file/regular.h"
 #include "data/file/target.h"
@@ -47,21 +48,60 @@ gr_file_asks(int op)
     return op >= 0 && sources[op] != NULL && sources[op]->start != NULL;
 }
 
-/* How many bytes of a file of that size a chunk should have. */
+/* How many bytes of a file a chunk should have. */
 static int64_t
-block_of(int64_t file_bytes, const struct gr_file_options *options)
+block_of(const struct gr_file *file, const struct gr_file_options *options)
 {
     int64_t block = options->chunk_bytes;
 
     if (block <= 0) {
-        block = file_bytes / (CHUNKS_PER_SLOT * (options->slots > 0 ? options->slots : 1));
+        block = (file->to - file->from) / (CHUNKS_PER_SLOT * (options->slots > 0 ? options->slots : 1));
         block = block < CHUNK_MIN ? CHUNK_MIN : block > CHUNK_MAX ? CHUNK_MAX : block;
         if (options->memory_bytes > 0 && (uint64_t)block > options->memory_bytes / MEMORY_PARTS) {
             block = (int64_t)(options->memory_bytes / MEMORY_PARTS);
             block = block < CHUNK_LEAST ? CHUNK_LEAST : block;
         }
     }
-    return block > file_bytes / BLOCKS_MAX ? block : file_bytes / BLOCKS_MAX + 1;
+    return block > file->file_bytes / BLOCKS_MAX ? block : file->file_bytes / BLOCKS_MAX + 1;
+}
+
+static int64_t
+clamp(int64_t value, int64_t most)
+{
+    return value < 0 ? 0 : value > most ? most : value;
+}
+
+/* ceil(a * b / c) */
+static uint64_t
+scaled(uint64_t a, uint64_t b, uint64_t c)
+{
+    return (uint64_t)(((gr_uint128)a * b + c - 1) / c);
+}
+
+void
+gr_file_part(const struct gr_file *file, uint64_t count, uint64_t *ret_first, uint64_t *ret_end)
+{
+    bool all = !file->is_part || file->file_bytes == 0;
+
+    *ret_first = all ? 0 : scaled((uint64_t)file->from, count, (uint64_t)file->file_bytes);
+    *ret_end = all ? count : scaled((uint64_t)file->to, count, (uint64_t)file->file_bytes);
+}
+
+/* Which of its bytes are read: of many files, one that lies behind the other, the node's part may have some of each. */
+static void
+choose_bytes(struct gr_file *file, const struct gr_file_options *options)
+{
+    const struct gr_params_read_csv *params = GR_NODE_PARAMS(read_csv, file->node); /* as of all others */
+    int64_t before = file->of_many ? options->bytes_before : 0;
+    gr_int128 all = file->of_many ? options->all_bytes : file->file_bytes;
+
+    file->from = 0;
+    file->to = file->file_bytes;
+    file->is_part = params->part != NULL && params->parts != NULL && *params->parts > 1;
+    if (file->is_part) {
+        file->from = clamp((int64_t)(all * *params->part / *params->parts) - before, file->file_bytes);
+        file->to = clamp((int64_t)(all * (*params->part + (gr_int128)1) / *params->parts) - before, file->file_bytes);
+    }
 }
 
 /* Open it for a moment: whether it can be read shows now, not in an executor. */
@@ -75,7 +115,8 @@ look_at_source(struct gr_file *file, const struct gr_file_options *options)
     if (err == GRANARY_OK) {
         file->file_bytes = info.st_size;
         file->modified_ns = info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
-        file->block_bytes = block_of(file->file_bytes, options);
+        choose_bytes(file, options);
+        file->block_bytes = block_of(file, options);
         file->memory_bytes = options->memory_bytes;
         err = file->source->look(file, fd);
     }

@@ -22,6 +22,8 @@ struct gr_file_options {
     int slots;
     uint64_t memory_bytes; /* 0: unknown */
     bool again;            /* folders that are written may be there, written by the same graph */
+    int64_t bytes_before;  /* of one of many files, of which a part is read: in those before it, */
+    int64_t all_bytes;     /* ... and in all of them */
 };
 
 /* Record batches that become a chunk. */
@@ -39,11 +41,15 @@ struct gr_file {
     char *path;                     /* absolute */
     int64_t file_bytes;
     int64_t modified_ns;
-    int64_t block_bytes;   /* that a chunk should have, about */
+    int64_t block_bytes; /* that a chunk should have, about */
+    bool is_part;        /* what begins in these of its bytes is read alone: */
+    int64_t from;
+    int64_t to;
     uint64_t memory_bytes; /* of the store; 0: unknown */
 
-    bool of_many;   /* it is one of the files that another one stands for (many.h) */
-    uint64_t part;  /* which of the files that it stands for are left, if some are not; else 0: its type may not be that
+    bool of_many; /* it is one of the files that another one stands for (many.h) */
+    uint64_t
+        subset;     /* which of the files that it stands for are left, if some are not; else 0: its type may not be that
                         of all */
     bool is_recast; /* its dtypes are not those of the table that it is a part of: its statistics say nothing */
 
@@ -111,6 +117,15 @@ uint64_t gr_file_distinct(const struct gr_file *file, const char *column);
 granary_err gr_file_believe(struct gr_file *file, const struct gr_schema *schema);
 void gr_file_doubt(struct gr_file *file);   /* as if it had not been */
 void gr_file_destroy(struct gr_file *file); /* NULL is fine */
+
+/* Which of so many things, which lie in the file one behind the other and are as long, are read: [*ret_first, *ret_end) */
+void gr_file_part(const struct gr_file *file, uint64_t count, uint64_t *ret_first, uint64_t *ret_end);
+/* Of a file that is not cut: whether its rows are read, for they belong to the part that has its first byte. */
+static inline bool
+gr_file_is_read(const struct gr_file *file)
+{
+    return !file->is_part || (file->from == 0 && file->to > 0);
+}
 
 /* Tell the operators of the stages so far that yield pieces of text, in their order. */
 void gr_file_makers(const struct gr_file *file, gr_file_maker *tell, void *context);

@@ -33,11 +33,37 @@ enter_infer(struct gr_file *file)
     file->asks = true;
 }
 
+/* Blocks of which all are looked at. A part is read of those that are its own. */
+static granary_err
+cut_blocks(struct gr_file *file)
+{
+    const int64_t bounds[] = {0, file->from, file->to, file->file_bytes};
+    struct records *records = file->own;
+    size_t most = (size_t)(file->file_bytes / file->block_bytes) + 3;
+
+    records->ranges = calloc(most, sizeof *records->ranges);
+    records->types = calloc(most, sizeof(Granary__CsvTypes *));
+    if (records->ranges == NULL || records->types == NULL) {
+        return tile_no_memory();
+    }
+    for (size_t part = 0; part < 3; part++) {
+        records->first = part == 1 ? records->range_count : records->first;
+        for (int64_t at = bounds[part]; at < bounds[part + 1]; at += file->block_bytes) {
+            int64_t left = bounds[part + 1] - at;
+
+            records->ranges[records->range_count++] =
+                (struct gr_csv_range){.offset = at, .size = left < file->block_bytes ? left : file->block_bytes};
+        }
+        records->end = part == 1 ? records->range_count : records->end;
+    }
+    enter_infer(file);
+    return GRANARY_OK;
+}
+
 static granary_err
 ndjson_look(struct gr_file *file, int fd)
 {
     struct records *records = file->own = calloc(1, sizeof *records);
-    size_t count = (size_t)((file->file_bytes + file->block_bytes - 1) / file->block_bytes);
     char begin[BEGIN_MAX];
     size_t size = file->file_bytes < BEGIN_MAX ? (size_t)file->file_bytes : BEGIN_MAX;
     bool is_packed;
@@ -49,28 +75,14 @@ ndjson_look(struct gr_file *file, int fd)
     if (records == NULL) {
         return tile_no_memory();
     }
-    if (count == 0) {
+    if (file->file_bytes == 0) {
         return gr_fail(GRANARY_EINVAL, "%s: empty: no record", file->path);
     }
     err = records_look_packed(file, fd, gr_array_is(begin, size), &is_packed);
     if (err != GRANARY_OK || is_packed) {
         return err;
     }
-    records->ranges = calloc(count, sizeof *records->ranges);
-    records->types = calloc(count, sizeof(Granary__CsvTypes *));
-    if (records->ranges == NULL || records->types == NULL) {
-        return tile_no_memory();
-    }
-    for (size_t i = 0; i < count; i++) {
-        int64_t offset = (int64_t)i * file->block_bytes;
-        int64_t left = file->file_bytes - offset;
-
-        records->ranges[i].offset = offset;
-        records->ranges[i].size = left < file->block_bytes ? left : file->block_bytes;
-    }
-    records->range_count = count;
-    enter_infer(file);
-    return GRANARY_OK;
+    return cut_blocks(file);
 }
 
 static void
@@ -116,7 +128,7 @@ join_ranges(struct gr_file *file, struct union_of_names *all)
         records->ranges[r].line = line;
         line += types->lines;
         if (types->error[0] != '\0') {
-            return records_fail(file, records->ranges[r].line + types->error_line, "%s", types->error);
+            return records_fail(file, r, records->ranges[r].line + types->error_line, "%s", types->error);
         }
         if (types->n_names != types->n_kinds) {
             return gr_fail(GRANARY_EPROTO, "ndjson_infer: %zu names of %zu kinds", types->n_names, types->n_kinds);
@@ -126,7 +138,7 @@ join_ranges(struct gr_file *file, struct union_of_names *all)
 
             err = gr_texts_add(&all->names, (const char *)types->names[i].data, types->names[i].len, &name);
             if (err == GRANARY_OK && name >= GR_JSON_NAMES_MAX) {
-                return records_fail(file, records->ranges[r].line, "more than %d different names up to here",
+                return records_fail(file, r, records->ranges[r].line, "more than %d different names up to here",
                                     GR_JSON_NAMES_MAX);
             }
             if (err == GRANARY_OK) {
@@ -170,6 +182,7 @@ ndjson_feed(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer)
     if (records->is_packed && !records->is_unpacked) {
         err = records_take_pieces(file, answer);
         if (err == GRANARY_OK) {
+            records_read_all(file);
             enter_infer(file);
         }
         return err;

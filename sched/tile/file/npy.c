@@ -12,7 +12,29 @@
 
 enum { NPY_HEAD = 64 << 10 }; /* of a file, in which its header ends */
 
-static void
+/* Rows of a part lie one behind the other: they are an array themselves. The parts are those of `split`. */
+static granary_err
+keep_part(struct gr_file *file)
+{
+    const struct gr_params_read_npy *params = GR_NODE_PARAMS(read_npy, file->node); /* as of read_raw */
+    int64_t parts = *params->parts;
+    int64_t part = *params->part;
+    int64_t each = file->type.shape[0] / parts; /* of no dimension it is not used */
+    int64_t larger = file->type.shape[0] % parts;
+    int64_t row = file->is_half ? 2 : (int64_t)gr_tensor_element(file->type.dtype);
+
+    if (file->type.dims == 0) {
+        return gr_fail(GRANARY_EINVAL, "%s: parameter 'part': a tensor without dimensions has no parts", file->path);
+    }
+    for (int d = 1; d < file->type.dims; d++) {
+        row *= file->type.shape[d];
+    }
+    file->values_at += (uint64_t)((part * each + (part < larger ? part : larger)) * row);
+    file->type.shape[0] = each + (part < larger);
+    return GRANARY_OK;
+}
+
+static granary_err
 set_tensor(struct gr_file *file, const granary_tensor *tensor, uint64_t values_at)
 {
     file->type.is_tensor = true;
@@ -20,6 +42,7 @@ set_tensor(struct gr_file *file, const granary_tensor *tensor, uint64_t values_a
     file->type.dims = tensor->dims;
     memcpy(file->type.shape, tensor->shape, sizeof file->type.shape);
     file->values_at = values_at;
+    return file->is_part ? keep_part(file) : GRANARY_OK;
 }
 
 static granary_err
@@ -38,8 +61,7 @@ npy_look(struct gr_file *file, int fd)
     if (err != GRANARY_OK) {
         return gr_fail_in(err, "%s", file->path);
     }
-    set_tensor(file, &tensor, at);
-    return GRANARY_OK;
+    return set_tensor(file, &tensor, at);
 }
 
 static granary_err
@@ -62,8 +84,7 @@ raw_look(struct gr_file *file, int fd)
         return gr_fail(GRANARY_EINVAL, "%s: has %lld bytes; from byte %lld on that is less than the %llu of its shape",
                        file->path, (long long)file->file_bytes, (long long)offset, (unsigned long long)bytes);
     }
-    set_tensor(file, &tensor, (uint64_t)offset);
-    return GRANARY_OK;
+    return set_tensor(file, &tensor, (uint64_t)offset);
 }
 
 static granary_err

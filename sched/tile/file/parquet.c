@@ -182,14 +182,14 @@ cut_groups(struct cuts *cuts)
     bool open = false; /* the last cut takes more row groups */
     granary_err err = GRANARY_OK;
 
-    for (size_t g = 0; g < cuts->group_count; g++) {
+    for (size_t g = cuts->first; g < cuts->end; g++) {
         all += group_bytes(cuts, &cuts->groups[g]);
     }
-    wanted = all * (double)cuts->file->block_bytes / (double)(cuts->file->file_bytes + 1);
+    wanted = all * (double)cuts->file->block_bytes / (double)(cuts->file->to - cuts->file->from + 1);
     wanted = wanted < BYTES_LEAST ? BYTES_LEAST : wanted;
     joined = all / CUTS_ENOUGH < BYTES_LEAST ? BYTES_LEAST : all / CUTS_ENOUGH;
     joined = joined < wanted ? joined : wanted;
-    for (size_t g = 0; err == GRANARY_OK && g < cuts->group_count; g++) {
+    for (size_t g = cuts->first; err == GRANARY_OK && g < cuts->end; g++) {
         const struct gr_parquet_group *group = &cuts->groups[g];
         double bytes = group_bytes(cuts, group);
         struct cut *last = open ? &cuts->cuts[cuts->count - 1] : NULL;
@@ -301,6 +301,7 @@ static granary_err
 parquet_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step, struct gr_tiled *out)
 {
     struct cuts cuts = {.file = file, .step = step};
+    uint64_t first, end;
     size_t count = 0;
     granary_err err = check_columns(cuts.step, file);
 
@@ -310,6 +311,9 @@ parquet_tile(struct tiling *t, size_t i, const struct gr_file *file, const struc
     cuts.leaves = gr_parquet_leaves(file->own, &count);
     cuts.columns = gr_parquet_columns(file->own, &count);
     cuts.groups = gr_parquet_groups(file->own, &cuts.group_count);
+    gr_file_part(file, cuts.group_count, &first, &end);
+    cuts.first = first;
+    cuts.end = end;
     err = parquet_want(t, i, &cuts);
     err = err == GRANARY_OK ? cut_groups(&cuts) : err;
     err = err == GRANARY_OK ? add_pieces(t, i, &cuts, out) : err;

@@ -34,6 +34,8 @@ struct cuts {
     const struct gr_parquet_leaf *leaves;
     const struct gr_parquet_group *groups;
     size_t group_count;
+    size_t first; /* row group that is read, and the one behind the last */
+    size_t end;
     struct spans *wanted; /* by row group; none: it is left out */
     struct cut *cuts;
     size_t count;

@@ -66,7 +66,7 @@ want_groups(struct tiling *t, size_t i, struct cuts *cuts, size_t *ret_count)
     bool *chosen = gr_region_zalloc(t->scratch, cuts->group_count + 1, sizeof *chosen);
     granary_err err = infos == NULL || chosen == NULL ? tile_no_memory() : GRANARY_OK;
 
-    for (size_t g = 0; err == GRANARY_OK && g < cuts->group_count; g++) {
+    for (size_t g = cuts->first; err == GRANARY_OK && g < cuts->end; g++) {
         Granary__FrameInfo *info = NULL;
 
         err = tell_group(t, cuts, &cuts->groups[g], &info);
@@ -75,9 +75,10 @@ want_groups(struct tiling *t, size_t i, struct cuts *cuts, size_t *ret_count)
     if (cuts->file->is_recast) {
         memset(chosen, true, cuts->group_count);
     } else if (err == GRANARY_OK) {
-        err = zone_choose(t, i, &cuts->step->type->schema, infos, cuts->group_count, chosen);
+        err = zone_choose(t, i, &cuts->step->type->schema, infos + cuts->first, cuts->end - cuts->first,
+                          chosen + cuts->first);
     }
-    for (size_t g = 0; err == GRANARY_OK && g < cuts->group_count; g++) {
+    for (size_t g = cuts->first; err == GRANARY_OK && g < cuts->end; g++) {
         struct span *span = gr_region_alloc(t->scratch, sizeof *span);
 
         if (span == NULL) {
@@ -327,7 +328,7 @@ rows_wanted(const struct cuts *cuts)
 {
     int64_t rows = 0;
 
-    for (size_t g = 0; g < cuts->group_count; g++) {
+    for (size_t g = cuts->first; g < cuts->end; g++) {
         for (size_t s = 0; s < cuts->wanted[g].count; s++) {
             rows += cuts->wanted[g].spans[s].to - cuts->wanted[g].spans[s].from;
         }
@@ -343,7 +344,7 @@ want_by_blooms(struct tiling *t, size_t i, struct cuts *cuts, int fd, size_t *re
     struct zone_test *test = NULL;
     granary_err err = where == NULL ? GRANARY_OK : zone_test_create(where, &cuts->step->type->schema, &test);
 
-    for (size_t g = 0; test != NULL && g < cuts->group_count; g++) {
+    for (size_t g = cuts->first; test != NULL && g < cuts->end; g++) {
         if (cuts->wanted[g].count > 0 && bloom_excludes(test, cuts, g, fd)) {
             cuts->wanted[g].count = 0;
             (*ret_out)++;
@@ -388,7 +389,7 @@ granary_err
 parquet_want(struct tiling *t, size_t i, struct cuts *cuts)
 {
     bool *used = gr_region_zalloc(t->scratch, cuts->step->type->schema.count + 1, sizeof *used);
-    struct left_out out = {.groups = cuts->group_count};
+    struct left_out out = {.groups = cuts->end - cuts->first};
     size_t groups = 0;
     bool any = false;
     int fd = -1;
@@ -399,7 +400,7 @@ parquet_want(struct tiling *t, size_t i, struct cuts *cuts)
         return tile_no_memory();
     }
     err = want_groups(t, i, cuts, &groups);
-    out.skipped_groups = cuts->group_count - groups;
+    out.skipped_groups = out.groups - groups;
     if (!cuts->file->is_recast) {
         zone_columns(t, i, &cuts->step->type->schema, used);
     }
@@ -411,7 +412,7 @@ parquet_want(struct tiling *t, size_t i, struct cuts *cuts)
         err = want_by_blooms(t, i, cuts, fd, &out.bloom_groups);
     }
     out.rows = rows_wanted(cuts);
-    for (size_t g = 0; err == GRANARY_OK && fd >= 0 && g < cuts->group_count; g++) {
+    for (size_t g = cuts->first; err == GRANARY_OK && fd >= 0 && g < cuts->end; g++) {
         if (cuts->wanted[g].count > 0) {
             err = want_pages(t, i, cuts, g, used, fd);
         }

@@ -47,16 +47,33 @@ records_take(struct gr_file *file, const char *op, size_t range, const ProtobufC
     return GRANARY_OK;
 }
 
-granary_err
-records_fail(const struct gr_file *file, uint64_t line, const char *format, ...)
+void
+records_place(const struct gr_file *file, size_t range, uint64_t line, struct gr_buf *out)
 {
+    int64_t from = ((const struct records *)file->own)->lines_from;
+
+    if (from > 0 && range > 0) {
+        gr_buf_addf(out, "%s, line %" PRIu64 " from byte %" PRId64 " on", file->name, line, from);
+    } else {
+        gr_buf_addf(out, "%s:%" PRIu64, file->name, line);
+    }
+}
+
+granary_err
+records_fail(const struct gr_file *file, size_t range, uint64_t line, const char *format, ...)
+{
+    struct gr_buf place = {0};
     char text[512];
     va_list args;
 
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return gr_fail(GRANARY_EINVAL, "node '%s': %s:%" PRIu64 ": %s", file->node->name, file->name, line, text);
+    records_place(file, range, line, &place);
+    (void)gr_fail(GRANARY_EINVAL, "node '%s': %s: %s", file->node->name, gr_buf_ok(&place) ? place.bytes : file->name,
+                  text);
+    gr_buf_free(&place);
+    return GRANARY_EINVAL;
 }
 
 /* ---- columns ---- */
@@ -94,7 +111,7 @@ granary_err
 records_add_column(struct gr_file *file, const char *name, uint32_t kinds)
 {
     if (gr_schema_find(&file->type.schema, name) >= 0) {
-        return records_fail(file, 1, "the header names column '%s' twice", name);
+        return records_fail(file, 0, 1, "the header names column '%s' twice", name);
     }
     if ((file->type.schema.count & (file->type.schema.count - 1)) == 0) { /* room for twice as many */
         uint32_t *room = reallocarray(file->kinds, 2 * file->type.schema.count + 1, sizeof *room);
@@ -176,6 +193,29 @@ records_bytes_attrs(struct gr_chunks *chunks, int64_t offset, int64_t size)
     return set;
 }
 
+void
+records_read_all(struct gr_file *file)
+{
+    struct records *records = file->own;
+
+    records->first = 0;
+    records->end = records->is_whole && !gr_file_is_read(file) ? 0 : records->range_count;
+}
+
+/* Pieces of a packed file have no places in it: of a part, rows are counted. */
+static granary_err
+keep_part(struct tiling *t, size_t i, const struct gr_file *file, struct gr_tiled *out)
+{
+    uint64_t rows = 0;
+    uint64_t from, to;
+
+    for (size_t p = 0; p < out->count; p++) {
+        rows += (uint64_t)out->rows[p];
+    }
+    gr_file_part(file, rows, &from, &to);
+    return tiling_keep_rows(t, i, out, (int64_t)from, (int64_t)to);
+}
+
 granary_err
 records_tile(struct tiling *t, const struct gr_file *file, const struct gr_step *step, const struct gr_chunk_spec *spec,
              records_attrs *attrs, struct gr_tiled *out)
@@ -183,16 +223,25 @@ records_tile(struct tiling *t, const struct gr_file *file, const struct gr_step 
     const struct records *records = file->own;
     struct gr_chunk_spec one = *spec;
     struct gr_piece piece;
-    granary_err err = tiled_init(t, out, records->range_count, true);
+    bool is_empty = records->first >= records->end; /* then a range tells the columns */
+    size_t first = is_empty ? 0 : records->first;
+    granary_err err = tiled_init(t, out, is_empty ? 1 : records->end - records->first, true);
 
-    for (size_t r = 0; err == GRANARY_OK && r < records->range_count; r++) {
+    for (size_t p = 0; err == GRANARY_OK && p < out->count; p++) {
+        size_t r = first + p;
+
         one.own = attrs(file, t->chunks, r);
         gr_attrs_add(t->chunks, one.own, gr_attr_new_int("line", (int64_t)records->ranges[r].line));
         one.bytes = estimate_bytes(file, r, step->present);
         records_add_input(file, r, &piece, &one);
-        out->rows[r] = (int64_t)records->types[r]->records;
-        out->bytes[r] = one.bytes;
-        out->pieces[r] = gr_chunks_add(t->chunks, &one);
+        out->rows[p] = (int64_t)records->types[r]->records;
+        out->bytes[p] = one.bytes;
+        out->pieces[p] = gr_chunks_add(t->chunks, &one);
     }
-    return err;
+    if (err == GRANARY_OK && is_empty) {
+        return tiling_keep_rows(t, spec->step, out, 0, 0);
+    }
+    return err == GRANARY_OK && records->is_packed && !records->is_whole && file->is_part
+               ? keep_part(t, spec->step, file, out)
+               : err;
 }

@@ -19,7 +19,11 @@ struct records {
     struct gr_csv_range *ranges;
     size_t range_count;
     Granary__CsvTypes **types; /* by range; NULL: not told yet */
-    bool is_packed;            /* the file, or another dialect: ranges are pieces of its text, and objects */
+    size_t first;              /* range whose rows are read, and the one behind the last */
+    size_t end;
+    bool is_whole;      /* it is not cut into parts: one of them has all rows */
+    int64_t lines_from; /* line 1 of ranges but the first begins at that byte */
+    bool is_packed;     /* the file, or another dialect: ranges are pieces of its text, and objects */
     bool is_unpacked;
 };
 
@@ -30,9 +34,14 @@ granary_err records_unreadable(const char *op);
 /* Take what is in a range. A second answer is ignored. Errors: ENOMEM · EPROTO */
 granary_err records_take(struct gr_file *file, const char *op, size_t range, const ProtobufCBinaryData *answer);
 
+/* All ranges are read; of a file that is not cut, none in parts that have not its first byte. */
+void records_read_all(struct gr_file *file);
+
+/* Append "FILE:LINE"; of a part whose lines nobody has counted from the file's beginning, where they are counted from. */
+void records_place(const struct gr_file *file, size_t range, uint64_t line, struct gr_buf *out);
 /* "node 'NAME': FILE:LINE: ..." */
-granary_err
-records_fail(const struct gr_file *file, uint64_t line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+granary_err records_fail(const struct gr_file *file, size_t range, uint64_t line, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Add a column of which these kinds were seen. Errors: EINVAL there is one of that name · ENOMEM */
 granary_err records_add_column(struct gr_file *file, const char *name, uint32_t kinds);
 /* The dtype of a column of which these kinds were seen: of what parameter `candidates` lets it be. */
@@ -61,7 +70,7 @@ void records_add_input(const struct gr_file *file, size_t range, struct gr_piece
 typedef gr_attrs records_attrs(const struct gr_file *file, struct gr_chunks *chunks, size_t range);
 /* "offset" and "size". */
 gr_attrs records_bytes_attrs(struct gr_chunks *chunks, int64_t offset, int64_t size);
-/* An operator a range, which also has the number of its first line. Errors: ENOMEM */
+/* An operator for each range that is read, which also has the number of its first line. Errors: ENOMEM */
 granary_err records_tile(struct tiling *t, const struct gr_file *file, const struct gr_step *step,
                          const struct gr_chunk_spec *spec, records_attrs *attrs, struct gr_tiled *out);
 

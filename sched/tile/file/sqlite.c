@@ -119,12 +119,40 @@ check_columns(const struct gr_file *file, const struct gr_step *step)
     return GRANARY_OK;
 }
 
+/* The rowids that are read, of a table that has some. In a part without any the last one comes before the first. */
+struct range {
+    bool ranged;
+    int64_t least;
+    int64_t most;
+};
+
+static struct range
+range_of(const struct gr_file *file, const Granary__SqliteTable *table)
+{
+    struct range range = {.ranged = table->ranged, .least = table->least, .most = table->most};
+    uint64_t span = (uint64_t)table->most - (uint64_t)table->least;
+    uint64_t count = span < UINT64_MAX ? span + 1 : span; /* else the very last one goes with that before it */
+    uint64_t first, end;
+
+    if (!range.ranged || !file->is_part || table->most < table->least) {
+        return range;
+    }
+    gr_file_part(file, count, &first, &end);
+    if (first == end) {
+        return (struct range){.ranged = true, .least = 1, .most = 0};
+    }
+    range.least = (int64_t)((uint64_t)table->least + first);
+    range.most = end == count ? table->most : (int64_t)((uint64_t)table->least + end - 1);
+    return range;
+}
+
 /* In how many pieces; their rowids are as many as those of any other. */
 static size_t
-count_cuts(const struct gr_file *file, const Granary__SqliteTable *table)
+count_cuts(const struct gr_file *file, const struct range *range)
 {
-    uint64_t span = table->ranged && table->most >= table->least ? (uint64_t)table->most - (uint64_t)table->least : 0;
-    uint64_t cuts = (uint64_t)(file->file_bytes / (file->block_bytes > 0 ? file->block_bytes : 1)) + 1;
+    uint64_t span = range->ranged && range->most >= range->least ? (uint64_t)range->most - (uint64_t)range->least : 0;
+    int64_t bytes = file->to - file->from;
+    uint64_t cuts = (uint64_t)(bytes / (file->block_bytes > 0 ? file->block_bytes : 1)) + 1;
 
     cuts = cuts > CUTS_MOST ? CUTS_MOST : cuts;
     return span / 2 < cuts ? 1 : (size_t)cuts;
@@ -136,8 +164,9 @@ sqlite_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct
     const Granary__SqliteTable *table = ((const struct database *)file->own)->table;
     struct gr_chunk_spec spec = {
         .op = GR_CHUNK_sqlite_read, .step = (uint32_t)i, .shared = file_path_attrs(t, file), .outputs = 1};
-    size_t cuts = count_cuts(file, table);
-    uint64_t each = ((uint64_t)table->most - (uint64_t)table->least) / cuts + 1;
+    const struct range range = range_of(file, table);
+    size_t cuts = count_cuts(file, &range);
+    uint64_t each = ((uint64_t)range.most - (uint64_t)range.least) / cuts + 1;
     granary_err err = check_columns(file, step);
 
     err = err == GRANARY_OK ? tiled_init(t, out, cuts, true) : err;
@@ -148,19 +177,19 @@ sqlite_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct
     gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("stamp", table->stamp));
     tiling_add_dtypes(t, step, spec.shared);
     for (size_t k = 0; k < cuts; k++) {
-        int64_t from = (int64_t)((uint64_t)table->least + k * each);
+        int64_t from = (int64_t)((uint64_t)range.least + k * each);
 
         spec.own = gr_chunks_attrs(t->chunks);
-        if (table->ranged) {
+        if (range.ranged) {
             gr_attrs_add(t->chunks, spec.own, gr_attr_new_int("from", from));
             gr_attrs_add(t->chunks, spec.own,
-                         gr_attr_new_int("to", k + 1 == cuts ? table->most : (int64_t)((uint64_t)from + each - 1)));
+                         gr_attr_new_int("to", k + 1 == cuts ? range.most : (int64_t)((uint64_t)from + each - 1)));
         }
-        spec.bytes = (uint64_t)file->file_bytes / cuts + 1;
+        spec.bytes = (uint64_t)(file->to - file->from) / cuts + 1;
         out->bytes[k] = spec.bytes;
         out->pieces[k] = gr_chunks_add(t->chunks, &spec);
     }
-    return err;
+    return range.ranged || gr_file_is_read(file) ? GRANARY_OK : tiling_keep_rows(t, i, out, 0, 0);
 }
 
 const struct gr_source gr_source_sqlite = {

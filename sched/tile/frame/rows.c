@@ -38,27 +38,6 @@ rows_sum(const int64_t *rows, size_t count)
     return sum;
 }
 
-/* Rows [from, from + count steps) of piece p, as the next piece of the result. */
-static void
-add_slice(struct tiling *t, size_t i, const struct gr_tiled *in, size_t p, const int64_t *rows, int64_t from,
-          int64_t count, int64_t step, struct gr_tiled *out)
-{
-    size_t at = out->count++;
-    gr_attrs attrs;
-
-    out->rows[at] = count;
-    out->bytes[at] = (uint64_t)((double)in->bytes[p] * (double)count / (double)(rows[p] > 0 ? rows[p] : 1)) + 1;
-    if (step == 1 && count == rows[p]) {
-        out->pieces[at] = in->pieces[p];
-        return;
-    }
-    attrs = gr_chunks_attrs(t->chunks);
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("from", from));
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("count", count));
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("step", step));
-    out->pieces[at] = tiling_add(t, i, GR_CHUNK_slice, attrs, &in->pieces[p], 1, out->bytes[at]);
-}
-
 /* A bound as Python's slice.indices() has it. */
 static int64_t
 bound_of(const int64_t *given, int64_t fallback, int64_t total, int64_t step)
@@ -125,12 +104,12 @@ tile_slice(struct tiling *t, size_t i)
             count = first > last ? (first - last - step - 1) / -step : 0;
         }
         if (count > 0) {
-            add_slice(t, i, in, p, rows, first - before, count, step, out);
+            tiling_add_slice(t, i, in, p, rows, first - before, count, step, out);
         }
         before += step > 0 ? rows[p] : 0;
     }
     if (out->count == 0) {
-        add_slice(t, i, in, 0, rows, 0, 0, 1, out);
+        tiling_add_slice(t, i, in, 0, rows, 0, 0, 1, out);
     }
     return GRANARY_OK;
 }
@@ -176,7 +155,7 @@ tile_rebalance(struct tiling *t, size_t i)
             int64_t high = to < at + rows[p] ? to : at + rows[p];
 
             if (high > low || (total == 0 && parts.count == 0)) {
-                add_slice(t, i, in, (size_t)p, rows, low - at, high - low, 1, &parts);
+                tiling_add_slice(t, i, in, (size_t)p, rows, low - at, high - low, 1, &parts);
             }
             at += rows[p];
         }

@@ -72,8 +72,9 @@ static void
 check_ranges(const char *text, size_t size, size_t block)
 {
     size_t count = (size + block - 1) / block;
-    Granary__CsvSplit **splits = calloc(count, sizeof *splits);
+    struct gr_csv_block *blocks = calloc(count, sizeof *blocks);
     struct gr_csv_range *ranges = NULL;
+    int64_t wrong;
     size_t range_count = 0;
     struct truth truth;
     int64_t at = 0;
@@ -83,10 +84,12 @@ check_ranges(const char *text, size_t size, size_t block)
     for (size_t i = 0; i < count; i++) {
         size_t many = size - i * block < block ? size - i * block : block;
 
-        splits[i] = reference_split(text + i * block, many, ',');
-        assert_int_equal(gr_csv_split_check(splits[i], (int64_t)many), GRANARY_OK);
+        blocks[i] = (struct gr_csv_block){.offset = (int64_t)(i * block), .size = (int64_t)many};
+        blocks[i].split = reference_split(text + i * block, many, ',');
+        assert_int_equal(gr_csv_split_check(blocks[i].split, (int64_t)many), GRANARY_OK);
     }
-    assert_int_equal(gr_csv_ranges(splits, count, (int64_t)block, (int64_t)size, &ranges, &range_count), GRANARY_OK);
+    assert_int_equal(gr_csv_ranges(blocks, count, (int64_t)size, &ranges, &range_count, &wrong), GRANARY_OK);
+    assert_int_equal(wrong, -1);
     assert_true(range_count >= 1);
     for (size_t r = 0; r < range_count; r++) {
         assert_int_equal(ranges[r].offset, at);
@@ -105,9 +108,9 @@ check_ranges(const char *text, size_t size, size_t block)
         }
     }
     for (size_t i = 0; i < count; i++) {
-        granary__csv_split__free_unpacked(splits[i], NULL);
+        granary__csv_split__free_unpacked(blocks[i].split, NULL);
     }
-    free(splits);
+    free(blocks);
     free(ranges);
     free(in_block);
 }
@@ -145,22 +148,24 @@ static void
 a_crlf_cut_in_two_belongs_to_one_line(void **state)
 {
     static const char text[] = "a,b\r\n1,2\r\n3,4\r\n";
-    Granary__CsvSplit *splits[4];
+    struct gr_csv_block blocks[4];
     struct gr_csv_range *ranges;
     size_t count;
+    int64_t wrong;
 
     (void)state;
     for (size_t i = 0; i < 4; i++) { /* blocks of 4: every CR is the last or its LF the first byte of a block once */
-        splits[i] = reference_split(text + 4 * i, i < 3 ? 4 : 3, ',');
+        blocks[i] = (struct gr_csv_block){.offset = (int64_t)(4 * i), .size = i < 3 ? 4 : 3};
+        blocks[i].split = reference_split(text + 4 * i, (size_t)blocks[i].size, ',');
     }
-    assert_int_equal(gr_csv_ranges(splits, 4, 4, 15, &ranges, &count), GRANARY_OK);
+    assert_int_equal(gr_csv_ranges(blocks, 4, 15, &ranges, &count, &wrong), GRANARY_OK);
     assert_int_equal(count, 3);
     assert_int_equal(ranges[1].offset, 5);
     assert_int_equal(ranges[1].line, 2);
     assert_int_equal(ranges[2].offset, 10);
     assert_int_equal(ranges[2].line, 3);
     for (size_t i = 0; i < 4; i++) {
-        granary__csv_split__free_unpacked(splits[i], NULL);
+        granary__csv_split__free_unpacked(blocks[i].split, NULL);
     }
     free(ranges);
 }

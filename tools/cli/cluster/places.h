@@ -38,6 +38,7 @@ struct places_options {
     const char *session;   /* ... and its session; NULL: the default one */
     const char *memory;    /* of each private instance, as text; NULL: equal parts */
     int executors;         /* ... 0: equal parts */
+    const char *timeline;  /* a file that tells what ran where and when; NULL: none */
 };
 
 /* What --on takes, for its help. */

@@ -66,19 +66,45 @@ is_empty(const struct gr_file *file, const char *name, const struct gr_file_opti
     return is;
 }
 
+/* Of a node that reads a part: how many bytes each file has, wanted or not. NULL: no memory */
+static int64_t *
+sizes_of(const struct gr_file *file, const struct gr_file_options *options, struct gr_file_options *ret_options)
+{
+    const struct many *many = file->own;
+    bool is_part = GR_NODE_PARAMS(read_parquet, file->node)->part != NULL;
+    int64_t *sizes = calloc(many->paths.count + 1, sizeof *sizes);
+
+    *ret_options = *options;
+    for (size_t i = 0; sizes != NULL && is_part && i < many->paths.count; i++) {
+        char *path = gr_path_absolute(options->directory, many->paths.names[i]);
+        struct stat info;
+
+        sizes[i] =
+            path != NULL && stat(path, &info) == 0 ? info.st_size : 0; /* what is wrong shows when it is opened */
+        ret_options->all_bytes += sizes[i];
+        free(path);
+    }
+    return sizes;
+}
+
 /* Look at those that are wanted; without any, at one, which tells the columns. */
 static granary_err
-look_at_parts(struct gr_file *file, const bool *wanted, const struct gr_file_options *options)
+look_at_parts(struct gr_file *file, const bool *wanted, const struct gr_file_options *given)
 {
     struct many *many = file->own;
+    struct gr_file_options own;
+    struct gr_file_options *options = &own;
+    int64_t *sizes = sizes_of(file, given, &own);
     granary_err err = GRANARY_OK;
 
     many->parts = calloc(many->paths.count, sizeof *many->parts);
     many->stage = calloc(many->paths.count, sizeof *many->stage);
-    if (many->parts == NULL || many->stage == NULL) {
+    if (many->parts == NULL || many->stage == NULL || sizes == NULL) {
+        free(sizes);
         return tile_no_memory();
     }
     for (int round = 0; round < 3 && many->count == 0 && err == GRANARY_OK; round++) {
+        options->bytes_before = 0;
         for (size_t i = 0; i < many->paths.count && err == GRANARY_OK && (round == 0 || many->count == 0); i++) {
             const char *name = many->paths.names[i];
             struct many_part *part = &many->parts[many->count];
@@ -88,8 +114,10 @@ look_at_parts(struct gr_file *file, const bool *wanted, const struct gr_file_opt
                 part->number = i;
                 many->count += err == GRANARY_OK;
             }
+            options->bytes_before += sizes[i];
         }
     }
+    free(sizes);
     return err;
 }
 
@@ -117,7 +145,7 @@ sum_up(struct gr_file *file)
         file->block_bytes = part->block_bytes > file->block_bytes ? part->block_bytes : file->block_bytes;
     }
     file->modified_ns = (int64_t)hash;
-    file->part = many->count == many->paths.count ? 0 : numbers | 1;
+    file->subset = many->count == many->paths.count ? 0 : numbers | 1;
 }
 
 /* The parts that ask are a stage; without any, the table is known. */

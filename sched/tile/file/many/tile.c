@@ -354,7 +354,7 @@ tile_parts(struct tiling *t, size_t i, const struct gr_file *file, const struct 
 
 /* What is left out is told to people; and the step's rows are not to be recalled as all of them. */
 static void
-tell(struct tiling *t, size_t i, const struct many *many, size_t read)
+tell(struct tiling *t, size_t i, const struct many *many, size_t read, size_t others)
 {
     const char *name = t->steps->steps[i].origin->name;
 
@@ -370,7 +370,7 @@ tell(struct tiling *t, size_t i, const struct many *many, size_t read)
         gr_buf_addf(t->steps->fired, "  page-index: '%s' skips %lld of %lld rows of the files that it reads\n", name,
                     (long long)t->left_out.skipped_rows, (long long)t->left_out.rows);
     }
-    if (read == many->paths.count) {
+    if (read + others == many->paths.count) {
         return;
     }
     t->steps->steps[i].spare = t->steps->steps[i].wished = false;
@@ -386,6 +386,7 @@ many_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct g
     const struct many *many = file->own;
     bool *chosen = tiling_scratch(t, many->count + 1, sizeof *chosen);
     size_t read = 0;
+    size_t others = 0; /* are of other parts */
     granary_err err;
 
     if (chosen == NULL) {
@@ -398,11 +399,15 @@ many_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct g
     choose_parts(t, i, many, chosen);
     t->left_out = (struct left_out){.groups = 0};
     for (size_t p = 0; p < many->count; p++) {
+        const struct gr_file *part = many->parts[p].file;
+
+        others += part->is_part && part->from == part->to;
+        chosen[p] = chosen[p] && !(part->is_part && part->from == part->to);
         read += chosen[p];
     }
     err = read > 0 ? tile_parts(t, i, file, step, chosen, out) : leave_no_row(t, i, file, step, out);
     if (err == GRANARY_OK) {
-        tell(t, i, many, read);
+        tell(t, i, many, read, others);
         err = tiling_join_small(t, i);
     }
     return err;
