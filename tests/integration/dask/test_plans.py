@@ -167,6 +167,23 @@ class Plans(ClusterTest):
         self.assertEqual([bytes(each) for each in made], [b'early\n'])
         self.client.run(_deleted, key)
 
+    def test_a_stage_that_is_larger_than_was_believed(self):
+        """The rest is cut again. What was done is not done again."""
+        ran = os.path.join(self.cluster.directory, 'larger')
+        made = stage('made', {'out': {'op': 'exec', 'command': ['sh', '-c', f'echo x >> {ran}; echo large']}})
+
+        def cut(word):
+            then = stage(word, {'in': {'op': 'object'}, 'out': {'op': 'exec', 'command': ['sh', '-c', f'cat; echo {word}'], 'inputs': ['in']}},
+                         inputs={'in': ('made', 'all')})
+            return _plan.Plan.of({**plan(made, then, kind='objects'),
+                                  'decided': [{'node': 'n', 'way': 'broadcast', 'stage': 'made', 'digest': made['digest'], 'most_bytes': 3}]})
+
+        told = []
+        future = _drive.run(self.client, cut('first'), again=lambda sizes: told.append(dict(sizes)) or cut('second'))['result']
+        self.assertEqual(_results.without(self.client, future), [b'large\nsecond\n'])
+        self.assertEqual(told, [{made['digest']: 6}])
+        self.assertEqual(pathlib.Path(ran).read_text(), 'x\n')
+
     # ---- what goes wrong ----
 
     def test_an_error_names_the_file(self):

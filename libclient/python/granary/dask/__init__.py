@@ -45,8 +45,8 @@ def sql(client: Any, text: str, partitions: Optional[int] = None, *, smallest: O
     frames      what from_dask() gave, by the names that stand in FROM
     """
     _plugin.ready(client)
-    plan = _cut.sql(client, _named(text, frames), partitions, smallest)
-    return _value(client, plan, progress, timeout, priority, stay)["result"]
+    plan, again = _cut.sql(client, _named(text, frames), partitions, smallest)
+    return _value(client, plan, progress, timeout, priority, stay, again)["result"]
 
 
 def _named(text: str, frames: Mapping[str, Source]) -> str:
@@ -65,8 +65,9 @@ def run(client: Any, graph: Union[str, Mapping[str, Any], Plan], partitions: Opt
     return _value(client, plan, progress, timeout, priority, stay)
 
 
-def _value(client: Any, plan: Plan, progress: Progress, timeout: Optional[float], priority: int, stay: bool) -> dict[str, Any]:
-    futures = _drive.run(client, plan, progress, timeout, priority)
+def _value(client: Any, plan: Plan, progress: Progress, timeout: Optional[float], priority: int, stay: bool,
+           again: Optional[_cut.Again] = None) -> dict[str, Any]:
+    futures = _drive.run(client, plan, progress, timeout, priority, again)
     if stay:
         return futures
     session = _results.session_here()
