@@ -38,7 +38,7 @@ def until(condition, what='it', patience=PATIENCE_S):
     while not (found := condition()):
         if time.monotonic() > ends:
             raise AssertionError(f'{what} did not happen in {patience} s')
-        time.sleep(0.01)
+        time.sleep(0.05)
     return found
 
 
