@@ -213,6 +213,7 @@ class Node:
                 return found
             given = self._given(stage, partition, reads)
             self._compute(key, stage.text(partition, given), OWN | (NO_RECALL if reads else 0))
+            self._tries.pop(key, None)
             return self._handle(stage, key, False)
         except Unreachable as error:  # the instance did not come back in the time that it has for it
             self._leave(str(error))
