@@ -279,18 +279,22 @@ class Plans(ClusterTest):
         self.assertEqual(int(_results.without(self.client, summed)), 499999 * 250000)
 
     def test_strangers_get_nothing(self):
-        """A connection without the secret is closed."""
-        import socket
+        strangers_get_nothing(self)
 
-        made, _ = self.moved(0, 'stranger')
-        origin = made.result().origin
-        with socket.create_connection((origin.host, origin.port), 10) as one:
-            one.sendall(bytes(16) + b'\0\0\0\1' + made.result().chunks[0].id)
-            one.settimeout(10)
-            try:
-                self.assertEqual(one.recv(1), b'')
-            except ConnectionResetError:
-                pass
+
+def strangers_get_nothing(test):
+    """A connection without the secret is closed."""
+    import socket
+
+    made, _ = test.moved(0, 'stranger')
+    origin = made.result().origin
+    with socket.create_connection((origin.host, origin.port), 10) as one:
+        one.sendall(bytes(16) + b'\0\0\0\1' + made.result().chunks[0].id)
+        one.settimeout(10)
+        try:
+            test.assertEqual(one.recv(1), b'')
+        except ConnectionResetError:
+            pass
 
 
 def command(*words):
