@@ -69,7 +69,7 @@ class Cluster:
             for number in range(workers):
                 self.add(f'n{number + 1}')
             until(lambda: os.path.exists(self.file), 'the scheduler')
-            self.client = Client(scheduler_file=self.file)
+            self.client = Client(scheduler_file=self.file, timeout=10)
             self.client.wait_for_workers(workers, timeout=PATIENCE_S)
             if nodes:
                 granary.dask.start_nodes(self.client, executors=executors, memory=memory)
@@ -116,14 +116,15 @@ class Cluster:
     def store(self, name):
         """Processes of the worker's instance."""
         instance = self.on(name, lambda node: node.session.instance)
-        return [pid for pid in processes(instance) if pid != self.workers[name].pid]
+        return [pid for pid in processes(instance) if os.path.dirname(os.path.realpath(f'/proc/{pid}/exe')) == os.path.realpath(BIN)]
 
     def left(self):
         """What lies on the nodes, when nothing is wanted of them: graphs and objects, by node."""
         return {address: one for address, one in self.client.run(_with_node, _left, ()).items() if any(one)}
 
     def close(self):
-        self.note()
+        if self.shared:
+            self.note()
         if self.client is not None:
             self.client.close()
         for one in self.started[::-1]:

@@ -2,12 +2,13 @@
 import json
 import os
 import pathlib
+import subprocess
 import unittest
 
 import numpy as np
 import pandas as pd
 
-from cluster import Cluster, ClusterTest, granary, in_thread, plan, processes, stage, until, _plan
+from cluster import BIN, Cluster, ClusterTest, granary, in_thread, plan, processes, stage, until, _plan
 from granary.dask import _drive, _plugin, _results
 
 READ = {'op': 'read_csv', 'dtypes': {'id': 'int64', 'v': 'float64', 't': 'string'}}
@@ -73,6 +74,42 @@ class Plans(ClusterTest):
         self.assertEqual(self.shares[-1], 1.0)
 
     shares = []
+
+    def test_a_query_in_parts(self):
+        """Every file is cut, rows are dealt to the nodes, and the answer is that of one."""
+        text = (f"SELECT a.t, count(*) AS n, sum(a.v) AS s, stddev(b.v) AS d FROM '{self.files[2]}' a JOIN '{self.files[0]}' b ON a.id = b.id "
+                'GROUP BY a.t ORDER BY s DESC')
+        far = granary.dask.sql(self.client, text, 3, smallest=1)
+        self.assertEqual(far.to_dict(), granary.sql(text).to_dict())
+        self.assertEqual(far.schema, granary.sql(text).schema)
+
+    def test_lazy_frames_and_arrays(self):
+        import granary.array as ga
+
+        lazy = granary.scan_csv(self.files[2]) if hasattr(granary, 'scan_csv') else granary.read_csv(path=self.files[2])
+        lazy = lazy.filter(granary.col('id') > 2).group_by('t').agg(n='size').sort('t')
+        self.assertEqual(lazy.collect(on=self.client).to_dict(), lazy.collect().to_dict())
+        made = ga.arange(1000) * 2 + 1
+        far = made.collect(on=self.client)
+        self.assertEqual(np.asarray(far).tolist(), list(range(1, 2001, 2)))
+
+    def test_the_command(self):
+        """`granary sql --on dask:ADDRESS` prints what it prints otherwise."""
+        text = f"SELECT id, sum(v) AS s FROM '{self.files[2]}' GROUP BY id ORDER BY id"
+        on = ['--on', f'dask:{self.client.scheduler.address}', '--fragments', '2', '--fragment-bytes', '1']
+        for options in (['--csv'], ['--json'], ['--mode', 'box'], ['--csv', '--instance', self.here.instance]):
+            near, far = (command('sql', *options, *more, text) for more in ([], on))
+            self.assertEqual((far.stdout, far.stderr, far.returncode), (near.stdout, near.stderr, 0))
+        graph = os.path.join(self.cluster.directory, 'graph.json')
+        pathlib.Path(graph).write_text(json.dumps({'nodes': {'x': {'op': 'random', 'shape': [1000, 3]}, 'y': {'op': 'sum', 'input': 'x', 'axes': [0]}},
+                                                   'targets': ['y']}))
+        near, far = (command('run', *more, graph) for more in ([], on))
+        self.assertEqual((far.stdout, far.returncode), (near.stdout, 0), far.stderr)
+        wrong = command('sql', *on, "SELECT * FROM '/nothing.csv'")
+        self.assertEqual((wrong.returncode, wrong.stdout), (4, ''), wrong.stderr)
+        self.assertIn('/nothing.csv', wrong.stderr)
+        nobody = command('sql', '--on', 'dask:tcp://127.0.0.1:1', text, GRANARY_DASK_PATIENCE='1s')
+        self.assertEqual((nobody.returncode, nobody.stdout), (3, ''), nobody.stderr)
 
     def test_values_for_who_has_no_instance(self):
         frame = plan(stage('f', {'out': {**READ, 'path': self.files[0]}}))
@@ -217,6 +254,10 @@ class Plans(ClusterTest):
                 self.assertEqual(one.recv(1), b'')
             except ConnectionResetError:
                 pass
+
+
+def command(*words, **environment):
+    return subprocess.run([os.path.join(BIN, 'granary'), *words], capture_output=True, text=True, timeout=60, env={**os.environ, **environment})
 
 
 def _submitted(key, command, dask_worker):

@@ -31,24 +31,25 @@ def start_nodes(client: Any, executors: Optional[int] = None, memory: Optional[s
     _plugin.ready(client, {"executors": executors, "memory": memory, **options})
 
 
-def sql(client: Any, text: str, partitions: Optional[int] = None, *, progress: Progress = None, timeout: Optional[float] = None,
-        priority: int = 0) -> Any:
+def sql(client: Any, text: str, partitions: Optional[int] = None, *, smallest: Optional[int] = None, progress: Progress = None,
+        timeout: Optional[float] = None, priority: int = 0) -> Any:
     """Run a SELECT on the cluster. It gives a Frame in the instance of this process, or a DataFrame when it has none.
 
     partitions  into how many parts large files are cut; default: as many as there are workers
+    smallest    bytes: smaller files are read as a whole wherever they are needed; default 64 MiB
     progress    True for a bar, or a function that is told shares from 0 to 1
     timeout     seconds; a TimeoutError then, and nothing is left of it
     priority    of Dask: work of a higher one goes first
     """
     _plugin.ready(client)
-    return _value(client, _cut.sql(client, text, partitions), progress, timeout, priority)["result"]
+    return _value(client, _cut.sql(client, text, partitions, smallest), progress, timeout, priority)["result"]
 
 
-def run(client: Any, graph: Union[str, Mapping[str, Any], Plan], partitions: Optional[int] = None, *, progress: Progress = None,
-        timeout: Optional[float] = None, priority: int = 0) -> dict[str, Any]:
+def run(client: Any, graph: Union[str, Mapping[str, Any], Plan], partitions: Optional[int] = None, *, smallest: Optional[int] = None,
+        progress: Progress = None, timeout: Optional[float] = None, priority: int = 0) -> dict[str, Any]:
     """Run a graph (docs/graph-format.md), or a plan of fragments, on the cluster. It gives what each target is, by name."""
     _plugin.ready(client)
-    plan = graph if isinstance(graph, Plan) else _cut.graph(client, graph, partitions)
+    plan = graph if isinstance(graph, Plan) else _cut.graph(client, graph, partitions, smallest)
     return _value(client, plan, progress, timeout, priority)
 
 

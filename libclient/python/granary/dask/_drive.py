@@ -4,13 +4,14 @@ from __future__ import annotations
 import time
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from distributed import as_completed, wait
+from distributed import as_completed
 
-from .._errors import Cancelled, TimedOut, VersionMismatch
+from .._errors import Cancelled, TimedOut, Unsupported, VersionMismatch
 from .._granary import VERSION
 from .._progress import Progress, shown
-from . import _plugin
+from . import _plugin, _results
 from ._handle import Handle
+from ._node import place_of
 from ._plan import Plan, Stage
 
 
@@ -19,10 +20,13 @@ def fragment(stage: Stage, partition: int, reads: Sequence[Any]) -> Handle:
     return _plugin.here().run(stage, partition, reads)
 
 
-def tasks(plan: Plan) -> Dict[str, Tuple[Any, ...]]:
-    """Dask's graph."""
-    made: Dict[str, Tuple[Any, ...]] = {}
+def tasks(plan: Plan, home: Sequence[str] = ()) -> Any:
+    """Dask's graph, a layer for each stage. home: workers where stages run that are at home."""
+    from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+
+    layers, needs = {}, {}
     for stage in plan.stages.values():
+        made: Dict[str, Tuple[Any, ...]] = {}
         for p in range(stage.partitions):
             reads = []
             for node, one in stage.inputs.items():
@@ -30,17 +34,36 @@ def tasks(plan: Plan) -> Dict[str, Tuple[Any, ...]]:
                 of = [p] if one.take == "same" else range(other.partitions)
                 reads.append([node, one.take, [other.key(q) for q in of]])
             made[stage.key(p)] = (fragment, stage, p, reads)
-    return made
+        layers[stage.name] = MaterializedLayer(made, annotations={"workers": list(home)} if stage.home else None)
+        needs[stage.name] = {one.stage for one in stage.inputs.values()}
+    return HighLevelGraph(layers, needs)
+
+
+def _at_home(client: Any, plan: Plan) -> List[str]:
+    """Workers that use the session of this process."""
+    if not any(stage.home for stage in plan.stages.values()):
+        return []
+    session = _results.session_here()
+    places = {address: one for address, one in client.run(_place).items()}
+    here = place_of(session) if session is not None else ""
+    found = [address for address, place in places.items() if place == here]
+    if not found:
+        raise Unsupported("the plan reads tables of this instance, and no worker is a node of it: start one here, with GRANARY_INSTANCE as it is here")
+    return found
+
+
+def _place(dask_worker: Any) -> str:
+    return _plugin.node_of(dask_worker).place
 
 
 class _Run:
     """Futures of a plan. Those of a stage are let go when all that read them are done."""
 
-    def __init__(self, client: Any, plan: Plan, priority: int, workers: Optional[Dict[str, str]]) -> None:
+    def __init__(self, client: Any, plan: Plan, priority: int) -> None:
         self.client = client
         self.plan = plan
-        graph = tasks(plan)
-        keys = list(graph)
+        graph = tasks(plan, _at_home(client, plan))
+        keys = [stage.key(p) for stage in plan.stages.values() for p in range(stage.partitions)]
         futures = client.get(graph, keys, sync=False, priority=priority)
         self.futures: Dict[str, List[Any]] = {}
         self.of: Dict[str, str] = {}
@@ -77,7 +100,7 @@ def run(client: Any, plan: Plan, progress: Progress = None, timeout: Optional[fl
     if plan.version != VERSION:
         raise VersionMismatch(f"the plan was cut by granary {plan.version}, and this is granary {VERSION}: cut it again")
     _plugin.ready(client)
-    going = _Run(client, plan, priority, None)
+    going = _Run(client, plan, priority)
     try:
         with shown(progress) as tell:
             _follow(going, tell, timeout)
@@ -91,9 +114,7 @@ def _follow(going: _Run, tell: Any, timeout: Optional[float]) -> None:
     begun = time.monotonic()
     total, done = going.plan.fragments, 0
     left = {one.key: one for one in going.all()}
-    if tell is None and timeout is None and len(going.plan.stages) == 1:
-        wait(list(left.values()))
-    watched = as_completed(list(left.values()))
+    watched = as_completed(list(left.values()), loop=going.client.loop)
     left.clear()
     while done < total:
         if timeout is not None:

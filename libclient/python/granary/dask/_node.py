@@ -141,7 +141,7 @@ class Node:
             pass
 
     def _leave(self, reason: str) -> None:
-        print(f"granary.dask: {self.origin.worker}: {self.name} has lost its store, so this worker leaves: {reason}", file=sys.stderr, flush=True)
+        print(f"granary.dask: {self.origin.worker}: {self.name} has lost its instance, so this worker leaves: {reason}", file=sys.stderr, flush=True)
         worker = self._worker()
         if worker is None or alone():
             os._exit(EXIT_LOST)
@@ -162,7 +162,8 @@ class Node:
         kept = [key for key in self._kept if keep and not self.private]
         for key in kept:
             with contextlib.suppress(Error):
-                self.client.rename_graph(key, key, True)  # so it does not end with this process
+                self.client.rename_graph(key, f"{key}~", True)  # so that it does not end with this process
+                self.client.rename_graph(f"{key}~", key, True)
         if kept:
             _forget_later(self.session, kept)
         for key, results in list(self._kept.items()):
@@ -213,8 +214,8 @@ class Node:
             given = self._given(stage, partition, reads)
             self._compute(key, stage.text(partition, given), OWN | (NO_RECALL if reads else 0))
             return self._handle(stage, key, False)
-        except Unreachable:
-            self.look()
+        except Unreachable as error:  # the instance did not come back in the time that it has for it
+            self._leave(str(error))
             raise
         except Cancelled:
             if key not in self._cancelled:
