@@ -1,11 +1,12 @@
-"""Deaths in a cluster: of workers, stores and Dask's scheduler, between fragments, during them, and during a transfer."""
+"""Nodes that are refused, and deaths in a cluster: of workers, stores and Dask's scheduler, between fragments, during them, and during a transfer."""
 import os
 import pathlib
 import signal
+import subprocess
 import threading
 import unittest
 
-from cluster import Cluster, granary, in_thread, plan, processes, stage, until, _plan
+from cluster import BIN, Cluster, granary, in_thread, plan, processes, stage, until, _plan
 from granary.dask import _drive, _results
 
 
@@ -147,6 +148,37 @@ class Scheduler(unittest.TestCase):
         del futures, again
 
 
+class Refused(unittest.TestCase):
+    """Workers that cannot be nodes."""
+
+    def test_another_version_and_no_instance(self):
+        cluster = Cluster(1, nodes=False)
+        self.addCleanup(cluster.close)
+        fake = os.path.join(cluster.directory, 'other', 'granary')
+        os.makedirs(os.path.join(fake, 'dask'))
+        for name, text in (('__init__', ''), ('_granary', 'VERSION = "9.9"'), ('dask/__init__', ''), ('dask/_plan', 'FORMAT = 1')):
+            pathlib.Path(fake, name + '.py').write_text(text)
+        cluster.add('other', PYTHONPATH=os.path.dirname(fake))
+        other = cluster.address('other')
+        with self.assertRaisesRegex(granary.VersionMismatch, f'node {other} .* has granary 9.9, and the plan is of granary'):
+            granary.dask.start_nodes(cluster.client)
+        cluster.workers['other'].terminate()
+        cluster.workers['other'].wait()
+        until(lambda: len(cluster.client.scheduler_info()['workers']) == 1)
+        cluster.add('nowhere', '--preload', 'granary.dask', GRANARY_INSTANCE=os.path.join(cluster.directory, 'down'))
+        self.assertNotEqual(cluster.workers['nowhere'].wait(60), 0)
+        self.assertIn('is refused as a node', cluster.log())
+        cluster.add('preloaded', '--preload', 'granary.dask')
+        self.assertTrue(cluster.on('preloaded', lambda node: node.private))
+        self.assertTrue(processes(cluster.on('preloaded', lambda node: node.session.instance)))
+
+    def test_no_scheduler(self):
+        done = subprocess.run([os.path.join(BIN, 'granary'), 'sql', '--on', 'dask:tcp://127.0.0.1:1', 'SELECT 1'], capture_output=True, text=True,
+                              env={**os.environ, 'GRANARY_DASK_PATIENCE': '1s'})
+        self.assertEqual((done.returncode, done.stdout), (3, ''), done.stderr)
+        self.assertIn('tcp://127.0.0.1:1', done.stderr)
+
+
 def _directory():
     import tempfile
 
@@ -154,8 +186,6 @@ def _directory():
 
 
 def granary_command(test, *words):
-    import subprocess
-
     done = subprocess.run([os.path.join(os.environ['GRANARY_BIN'], 'granary'), *words], capture_output=True, text=True)
     test.assertEqual(done.returncode, 0, done.stderr)
 

@@ -4,15 +4,35 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from typing import Any, Mapping, Optional, Union
+from typing import Any, Callable, Mapping, Optional, Tuple, Union
 
 from .. import _instance
 from .._errors import Invalid
 from ._plan import Plan
 
 
-def sql(client: Any, text: str, partitions: Optional[int], smallest: Optional[int]) -> Plan:
-    return _plan(client, "sql", text, partitions, smallest)
+Again = Callable[[Mapping[str, int]], Plan]
+"""Cuts the same once more, with sizes of stages that were found, by their digests."""
+
+
+def sql(client: Any, text: str, partitions: Optional[int], smallest: Optional[int]) -> Tuple[Plan, Optional[Again]]:
+    """A plan, and what cuts it again when sizes turn out otherwise."""
+    from . import _results
+
+    session = _results.session_here()
+    if session is None:
+        return _plan(client, "sql", text, partitions, smallest), None
+    count = partitions or _workers(client)
+    own = session._client
+
+    def again(sizes: Mapping[str, int]) -> Plan:
+        return Plan.of(own.sql_cut(text, count, smallest or 0, list(sizes.items())))
+
+    return again({}), again
+
+
+def _workers(client: Any) -> int:
+    return max(1, len(client.scheduler_info()["workers"]))
 
 
 def graph(client: Any, given: Union[str, Mapping[str, Any]], partitions: Optional[int], smallest: Optional[int]) -> Plan:
@@ -26,7 +46,7 @@ def graph(client: Any, given: Union[str, Mapping[str, Any]], partitions: Optiona
 def _plan(client: Any, command: str, text: str, partitions: Optional[int], smallest: Optional[int]) -> Plan:
     from . import _results
 
-    count = partitions or max(1, len(client.scheduler_info()["workers"]))
+    count = partitions or _workers(client)
     session = _results.session_here()
     if session is not None:
         return Plan.of(cut(command, text, count, smallest, session.instance, session.session, os.getcwd()))

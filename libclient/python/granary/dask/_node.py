@@ -61,7 +61,7 @@ def _end(client: Any, key: Optional[str], ids: Sequence[bytes]) -> None:
 class Results:
     """What a fragment left here. It ends when Dask has released it."""
 
-    def __init__(self, node: "Node", key: str, ids: Sequence[bytes]) -> None:
+    def __init__(self, node: "Node", key: Optional[str], ids: Sequence[bytes]) -> None:
         self._finalizer = weakref.finalize(self, node.release, key, list(ids))
         self._finalizer.atexit = False
 
@@ -182,9 +182,9 @@ class Node:
 
     # ---- fragments ----
 
-    def release(self, key: str, ids: Sequence[bytes]) -> None:
+    def release(self, key: Optional[str], ids: Sequence[bytes]) -> None:
         """Dask does not need a fragment's results any more."""
-        if self._kept.get(key) is None:
+        if key is not None and self._kept.get(key) is None:
             self._ending.add(key)
             self.soon(self._end, key, ids)
         else:  # it has run again meanwhile
@@ -213,6 +213,7 @@ class Node:
                 return found
             given = self._given(stage, partition, reads)
             self._compute(key, stage.text(partition, given), OWN | (NO_RECALL if reads else 0))
+            self._tries.pop(key, None)
             return self._handle(stage, key, False)
         except Unreachable as error:  # the instance did not come back in the time that it has for it
             self._leave(str(error))
@@ -310,6 +311,17 @@ class Node:
         chunks = tuple(Chunk(id, info["size"], info["meta_size"]) for id, info in zip(ids, infos))
         return Handle(key, self.origin, kind, chunks, tuple(rows), tuple(shape), tuple(splits), results)
 
+    def own(self, id: bytes, rows: int) -> Handle:
+        """The handle to a frame, to which this process has a reference."""
+        info = self.client.info_object(id)
+        return Handle(id.hex(), self.origin, "frame", (Chunk(id, info["size"], info["meta_size"]),), (rows,), (), (), Results(self, None, [id]))
+
+    def graph(self, text: str, target: str) -> Handle:
+        """The result of a graph that is no fragment."""
+        key = secrets.token_hex(16)
+        self.client.run_json(text, key=key, flags=OWN | NO_RECALL)
+        return self._handle(Stage(key, key, 1, {"targets": [target]}), key, False)
+
     # ---- what fragments read ----
 
     def _given(self, stage: Stage, partition: int, reads: Sequence[Tuple[str, str, Sequence[Handle]]]) -> Dict[str, Dict[str, Any]]:
@@ -381,6 +393,7 @@ def take(client: Any, handle: Handle, chunks: Sequence[Chunk], place: Optional[s
 def attributes(node: str, given: Mapping[str, Any], handles: Sequence[Handle], ids: Sequence[Sequence[str]]) -> Dict[str, Dict[str, Any]]:
     """What an input node becomes: with ids, and of a tensor with its shape."""
     flat = [id for some in ids for id in some]
+    given = {name: value for name, value in given.items() if name not in ("name", "part", "parts")}
     if given["op"] != "array" or "shape" in given:
         return {node: {**given, "ids": flat}}
     found: Dict[str, Dict[str, Any]] = {}

@@ -32,8 +32,6 @@ class Stage:
     part_of: Tuple[str, ...] = ()
     inputs: Mapping[str, Input] = field(default_factory=dict)
     chunks: int = 0
-    home: bool = False
-    """It reads tables of the instance that cut the graph, and runs there."""
 
     @property
     def target(self) -> str:
@@ -109,7 +107,7 @@ def _stage(one: Mapping[str, Any], before: Mapping[str, Stage]) -> Stage:
     graph = one["graph"]
     inputs = {node: Input(str(read["stage"]), str(read["take"])) for node, read in one.get("inputs", {}).items()}
     stage = Stage(name, str(one["digest"]), int(one["partitions"]), graph, tuple(one.get("part_of", ())), inputs,
-                  int(one.get("chunks", 0)), bool(one.get("home", False)))
+                  int(one.get("chunks", 0)))
     if name in before:
         raise Invalid(f"two stages are called {name}")
     if stage.partitions < 1 or len(graph["targets"]) != 1:
