@@ -137,13 +137,8 @@ flow_attr(const struct flow *flow, const char *name)
 struct flow *
 flow_of_node(struct cut *cut, const struct gr_node *node, enum spread spread)
 {
-    return flow_for_node(cut, node, node->node->name, gr_op_info((enum gr_tile_op)node->op)->name, spread);
-}
-
-struct flow *
-flow_for_node(struct cut *cut, const struct gr_node *node, const char *name, const char *op, enum spread spread)
-{
-    struct flow *flow = flow_add(cut, name, op, spread, node->yields);
+    struct flow *flow =
+        flow_add(cut, node->node->name, gr_op_info((enum gr_tile_op)node->op)->name, spread, node->yields);
 
     for (size_t i = 0; i < node->node->n_attrs; i++) {
         flow_set(cut, flow, gr_attr_copy(node->node->attrs[i]));

@@ -124,9 +124,6 @@ void flow_set(struct cut *cut, struct flow *flow, Granary__Attr *attr);
 const Granary__Attr *flow_attr(const struct flow *flow, const char *name);
 /* A node of the graph with its parameters, but without inputs. */
 struct flow *flow_of_node(struct cut *cut, const struct gr_node *node, enum spread spread);
-/* ... under another name, as another operator. */
-struct flow *
-flow_for_node(struct cut *cut, const struct gr_node *node, const char *name, const char *op, enum spread spread);
 /* One input, which is read as it lies: of ANY, ONE and PARTS the last that it is. */
 struct flow *flow_over(struct cut *cut, const char *name, const char *op, struct flow *from);
 /* What another stage's results become where they are read. */
@@ -172,13 +169,9 @@ struct value value_guard(struct cut *cut, const struct gr_node *node, struct val
                          bool (*stays)(const void *context, const char *column), const void *context);
 /* Columns that are none of the node's get other names, where the other value has them, too. */
 struct value value_apart(struct cut *cut, const struct gr_node *node, struct value value, const struct value *other);
-/* The parameters of a sort by its keys. */
-void value_set_order(struct cut *cut, const struct value *value, struct flow *flow);
 /* A column's name in an expression; a text that attributes copy. */
 const char *cut_column(struct cut *cut, const char *name);
 char *cut_borrow(const char *text);
-/* The same rows sorted by its keys, where it lies. */
-struct flow *value_sorted(struct cut *cut, const struct value *value, const char *name);
 /* Each partition in order. */
 struct value value_local(struct cut *cut, const struct gr_node *node, struct value value);
 /* A select of the node's own columns. */
@@ -214,7 +207,6 @@ struct value place_value_counts(struct cut *cut, const struct gr_node *node);
 struct value place_distinct(struct cut *cut, const struct gr_node *node);
 struct value place_window(struct cut *cut, const struct gr_node *node);
 struct value place_join(struct cut *cut, const struct gr_node *node);
-struct value place_concat(struct cut *cut, const struct gr_node *node);
 /* false: it is none of those that are known here. */
 bool place_tensor(struct cut *cut, const struct gr_node *node, struct value *ret_value);
 /* Whatever it is: in one place, with all of its inputs. why: NULL, or what is told where an input was in parts */
@@ -247,6 +239,5 @@ void plan_write(struct cut *cut, struct gr_buf *out);
 void plan_explain(struct cut *cut, struct gr_buf *out);
 /* An attribute's value as JSON. */
 void write_attr(const Granary__Attr *attr, struct gr_buf *out);
-void write_string(const char *text, struct gr_buf *out);
 
 #endif

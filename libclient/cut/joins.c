@@ -188,25 +188,49 @@ is_there(const struct joining *j, const struct value *side, char *const *keys, c
     return true;
 }
 
+/* The side whose rows may go to any part, if each row of the other side is where it could match; -1: neither is. */
+static int
+free_side(const struct joining *j)
+{
+    switch (j->join.how) {
+    case GR_JOIN_INNER:
+        return j->bytes[1] > j->bytes[0] ? 1 : 0;
+    case GR_JOIN_RIGHT:
+        return 1;
+    case GR_JOIN_LEFT:
+    case GR_JOIN_SEMI:
+    case GR_JOIN_ANTI:
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+static char *const *
+keys_of(const struct joining *j, int side)
+{
+    return side == 0 ? j->join.left_on : j->join.right_on;
+}
+
 /*
- * Keys that so many rows of the left side have that their part would be twice as large as others: in one place, from samples of all
+ * Keys that so many rows of a side have that their part would be twice as large as others: in one place, from samples of all
  * partitions. NULL: they are not looked for.
  */
 static struct flow *
-hot_keys(struct joining *j, char *const *types)
+hot_keys(struct joining *j, int side, char *const *types)
 {
     struct cut *cut = j->cut;
     const char *name = j->node->node->name;
     char *rows = cut_borrow("#rows of key"), *all = cut_borrow("#rows of all"), *sum = cut_borrow("sum(`#rows`)");
-    char *const *keys = j->join.left_on;
     struct flow *sample, *counts, *total, *both, *hot;
+    char *const *keys;
 
-    if (types != NULL || !j->in_parts[0] || j->bytes[0] < HOT_LEAST * cut->smallest || j->join.unique_left ||
-        (j->join.how != GR_JOIN_INNER && j->join.how != GR_JOIN_LEFT && j->join.how != GR_JOIN_SEMI &&
-         j->join.how != GR_JOIN_ANTI)) {
+    if (side < 0 || types != NULL || !j->in_parts[side] || j->bytes[side] < HOT_LEAST * cut->smallest ||
+        j->join.unique_left || j->join.unique_right) {
         return NULL;
     }
-    sample = flow_over(cut, cut_text(cut, "%s: sample", name), "sort_sample", j->sides[0].flow);
+    keys = keys_of(j, side);
+    sample = flow_over(cut, cut_text(cut, "%s: sample", name), "sort_sample", j->sides[side].flow);
     flow_set(cut, sample, gr_attr_new_strings("by", keys, j->join.key_count));
     sample->chunks = 1;
     sample->about = cut_text(cut, "keys of some rows, for '%s'", name);
@@ -230,23 +254,23 @@ hot_keys(struct joining *j, char *const *types)
     return hot;
 }
 
-/* Rows of hot keys go to all parts in turn; of the right side each goes to every part. */
+/* Rows of hot keys go to all parts in turn; of the other side each goes to every part. */
 static void
-deal_hot(struct joining *j, int side, struct flow *hot, struct value *dealt)
+deal_hot(struct joining *j, int side, int hot_side, struct flow *hot, struct value *dealt)
 {
     struct cut *cut = j->cut;
     struct flow *shuffle = dealt->flow->inputs[0], *keys = flow_receive(cut, hot, TAKE_ALL, SPREAD_ANY);
     char **texts = cut_room(cut, j->join.key_count, sizeof *texts);
 
-    if (side == 1) {
-        for (size_t k = 0; k < j->join.key_count; k++) {
-            texts[k] = cut_borrow(cut_column(cut, j->join.left_on[k]));
+    if (side != hot_side) {
+        for (size_t k = 0; k < j->join.key_count && cut->err == GRANARY_OK; k++) {
+            texts[k] = cut_borrow(cut_column(cut, keys_of(j, hot_side)[k]));
         }
         keys = flow_over(cut, cut_text(cut, "%s: hot", j->node->node->name), "project", keys);
-        flow_set(cut, keys, gr_attr_new_map("columns", j->join.right_on, texts, j->join.key_count));
+        flow_set(cut, keys, gr_attr_new_map("columns", keys_of(j, side), texts, j->join.key_count));
     }
     flow_reads(cut, shuffle, keys);
-    flow_set(cut, shuffle, gr_attr_new_string("hot", side == 0 ? "deal" : "copy"));
+    flow_set(cut, shuffle, gr_attr_new_string("hot", side == hot_side ? "deal" : "copy"));
     dealt->dealt_count = 0;
 }
 
@@ -273,11 +297,11 @@ join_dealt(struct joining *j)
     struct flow *hot =
         there || !names_differ(j->join.left_on, j->join.key_count) || !names_differ(j->join.right_on, j->join.key_count)
             ? NULL
-            : hot_keys(j, types);
+            : hot_keys(j, free_side(j), types);
     struct value dealt[2], value;
 
     for (int s = 0; s < 2; s++) {
-        char *const *keys = s == 0 ? j->join.left_on : j->join.right_on;
+        char *const *keys = keys_of(j, s);
         bool seen = j->seen && !(s == 1 && keys_alone);
 
         if (j->join.how == GR_JOIN_OUTER && seen) { /* what has no left row comes last */
@@ -289,7 +313,7 @@ join_dealt(struct joining *j)
                        : value_deal(j->cut, j->node, j->sides[s], keys, j->join.key_count, types,
                                     s == 0 ? "left row" : "right row", seen);
         if (hot != NULL) {
-            deal_hot(j, s, hot, &dealt[s]);
+            deal_hot(j, s, free_side(j), hot, &dealt[s]);
         }
     }
     value = value_of(j->cut, joined(j, dealt[0].flow, dealt[1].flow, SPREAD_PARTS), j->node);

@@ -109,7 +109,7 @@ number_input(struct cut *cut, const struct gr_node *node, size_t i, struct value
     flow_set(cut, value->flow, gr_attr_new_map("columns", &name, &text, 1));
 }
 
-struct value
+static struct value
 place_concat(struct cut *cut, const struct gr_node *node)
 {
     const struct gr_params_concat *params = GR_NODE_PARAMS(concat, node->node);

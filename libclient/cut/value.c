@@ -153,8 +153,9 @@ value_apart(struct cut *cut, const struct gr_node *node, struct value value, con
 
 /* ---- orders ---- */
 
-void
-value_set_order(struct cut *cut, const struct value *value, struct flow *flow)
+/* The parameters of a sort by its keys. */
+static void
+set_order(struct cut *cut, const struct value *value, struct flow *flow)
 {
     char **by = cut_room(cut, value->key_count, sizeof *by);
     char **nulls = cut_room(cut, value->key_count, sizeof *nulls);
@@ -173,12 +174,13 @@ value_set_order(struct cut *cut, const struct value *value, struct flow *flow)
     }
 }
 
-struct flow *
-value_sorted(struct cut *cut, const struct value *value, const char *name)
+/* The same rows sorted by its keys, where it lies. */
+static struct flow *
+sorted(struct cut *cut, const struct value *value, const char *name)
 {
     struct flow *flow = flow_over(cut, name, "sort", value->flow);
 
-    value_set_order(cut, value, flow);
+    set_order(cut, value, flow);
     return flow;
 }
 
@@ -186,7 +188,7 @@ struct value
 value_local(struct cut *cut, const struct gr_node *node, struct value value)
 {
     if (value.key_count > 0 && !value.local) {
-        value.flow = value_sorted(cut, &value, cut_text(cut, "%s: order", node->node->name));
+        value.flow = sorted(cut, &value, cut_text(cut, "%s: order", node->node->name));
         value.local = true;
     }
     return value;
@@ -224,7 +226,7 @@ value_gather(struct cut *cut, const struct gr_node *node, struct value value, en
     }
     value.flow = flow_receive(cut, value.flow, TAKE_ALL, spread);
     if (value.key_count > 0) {
-        value.flow = value_sorted(cut, &value, cut_text(cut, "%s: order", node->node->name));
+        value.flow = sorted(cut, &value, cut_text(cut, "%s: order", node->node->name));
     }
     value.dealt_count = 0;
     return value_plain(cut, node, value);
@@ -250,13 +252,13 @@ value_in_order(struct cut *cut, const struct gr_node *node, struct value value)
         return value;
     }
     sample = flow_over(cut, cut_text(cut, "%s: sample", node->node->name), "sort_sample", value.flow);
-    value_set_order(cut, &value, sample);
+    set_order(cut, &value, sample);
     sample->chunks = 1;
     sample->bytes = 1 << 16;
     sample->about = cut_text(cut, "keys of some rows, of '%s'", node->node->name);
     ranges = flow_over(cut, cut_text(cut, "%s: ranges", node->node->name), "shuffle_sorted", value.flow);
     flow_reads(cut, ranges, flow_receive(cut, sample, TAKE_ALL, SPREAD_ANY));
-    value_set_order(cut, &value, ranges);
+    set_order(cut, &value, ranges);
     flow_set(cut, ranges, gr_attr_new_int("parts", (int64_t)cut->parts));
     ranges->chunks = cut->parts;
     ranges->about = cut_text(cut, "rows dealt by ranges of keys, of '%s'", node->node->name);

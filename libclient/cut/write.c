@@ -11,7 +11,7 @@
 #include "base/text/buf.h"
 #include "cut/flow.h"
 
-void
+static void
 write_string(const char *text, struct gr_buf *out)
 {
     gr_buf_add(out, "\"", 1);

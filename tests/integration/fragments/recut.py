@@ -91,6 +91,21 @@ def check_switch(machines, cutter, sql, way, **options):
     assert machines.run(second).text('result', '--csv') == expected == machines.command(0, 'sql', '--csv', sql)
 
 
+def check_hot(machines, cutter, directory):
+    """A key of most rows does not make one partition do most of the work."""
+    rows = ''.join(f'{7 if n % 5 else n},{n}\n' for n in range(9000))
+    (directory / 'skewed.csv').write_text(f'k,v\n{rows}')
+    sql = f"SELECT k, v, y FROM '{directory}/skewed.csv' JOIN '{directory}/c.csv' USING (k)"
+    plan = json.loads(cutter.cut(sql, smallest_bytes=1000))
+    assert [node['hot'] for stage in plan['stages'] for node in stage['graph']['nodes'].values() if 'hot' in node] == ['deal', 'copy'], plan
+    run = machines.run(plan)
+    joined = next(stage['name'] for stage in plan['stages'] if any(node['op'] == 'join' and node.get('how') != 'cross' for node in stage['graph']['nodes'].values()))
+    sizes = [run.bytes_of(chunks) for chunks in run.chunks[joined]]
+    assert max(sizes) < sum(sizes) / 2, sizes
+    expected = machines.command(0, 'sql', '--csv', sql)
+    assert sorted(run.text('result', '--csv').splitlines()) == sorted(expected.splitlines())
+
+
 def refused(ask, *words):
     try:
         ask()
@@ -149,12 +164,14 @@ def main():
         for table in 'ab':
             rows = ''.join(f'{draw.randrange(5000)},{draw.random():.4f}\n' for _ in range(4000 if table == 'a' else 1500))
             (directory / f'{table}.csv').write_text(f'k,y\n{rows}')
+        (directory / 'c.csv').write_text('k,y\n' + ''.join(f'{n},{n * 3}\n' for n in range(4000)))
         cutter = Cutter(machines.machines[0].environment['GRANARY_INSTANCE'])
         try:
             a, b = f"'{directory}/a.csv'", f"'{directory}/b.csv'"
             check_switch(machines, cutter, f'SELECT p.k, q.y FROM {a} p JOIN (SELECT * FROM {b} WHERE {LOOSE}) q ON p.k = q.k', 'broadcast')
             narrow = f'SELECT k, count(*) AS n FROM (SELECT * FROM {b} WHERE {LOOSE}) GROUP BY k'
             check_switch(machines, cutter, narrow, 'combine', smallest_bytes=4000)
+            check_hot(machines, cutter, directory)
             check_bad(machines, cutter, directory)
             check_others(machines, directory)
         finally:

@@ -176,6 +176,25 @@ def make_tables(directory, rows):
           [[i % 20, i % 200, i, f'id{i % 20}', f'id{i % 200}', f'id{i}', round(draw.random() * 100, 6)] for i in range(100, rows + 100)])
 
 
+FORMATS = ['parquet', 'arrow', 'ndjson', 'csv.gz', 'folder']
+
+
+def write_formats(machines, directory):
+    """The rows of `a` in files of other formats, and in three files of a folder."""
+    for ending in FORMATS[:-1]:
+        machines.command(0, 'sql', '-o', f'{directory}/a.{ending}', 'SELECT * FROM a')
+    (directory / 'folder').mkdir()
+    for n in range(3):
+        machines.command(0, 'sql', '-o', f'{directory}/folder/{n}.parquet', f'SELECT * FROM a WHERE k % 3 = {n}')
+
+
+def formats(directory):
+    for ending in FORMATS:
+        path = f'{directory}/folder/' if ending == 'folder' else f'{directory}/a.{ending}'
+        yield f'rows of {ending}', ['sql', f"SELECT k, s, x, d FROM '{path}' WHERE x > 0.3"], None, 'result'
+        yield f'groups of {ending}', ['sql', f"SELECT s, count(*) AS n, first(x) AS f FROM '{path}' GROUP BY s ORDER BY n, s"], None, 'result'
+
+
 def suites(directory):
     for text in pathlib.Path(questions).read_text().split('\n\n'):
         head, _, graph = text.partition('\n')
@@ -191,6 +210,7 @@ def cases(directory):
         yield name, ['sql', statement], None, 'result'
     for name, nodes in graphs(read):
         yield name, ['run', '-'], json.dumps({'nodes': nodes, 'targets': ['answer']}), 'answer'
+    yield from formats(directory)
     for name, nodes in tensors():
         yield name, ['run', '-'], json.dumps({'nodes': nodes, 'targets': ['answer']}), 'answer'
     for name, graph in suites(directory):
@@ -220,6 +240,7 @@ def main():
         make_tables(directory, 3000)
         for table in 'abc':
             machines.command(0, 'sql', f"CREATE VIEW {table} AS SELECT * FROM '{directory}/{table}.csv'")
+        write_formats(machines, directory)
         for name, command, text, target in cases(directory):
             if chosen and name not in chosen:
                 continue

@@ -128,8 +128,10 @@ class Run:
         return chunks
 
     def bytes(self, stage):
-        return sum(json.loads(self.machines.command(number, 'stat', '--json', name))['data_bytes']
-                   for chunks in self.chunks[stage] for number, name in chunks)
+        return sum(self.bytes_of(chunks) for chunks in self.chunks[stage])
+
+    def bytes_of(self, chunks):
+        return sum(json.loads(self.machines.command(number, 'stat', '--json', name))['data_bytes'] for number, name in chunks)
 
     def text(self, target, *options):
         """A target, as `granary run` prints it."""
