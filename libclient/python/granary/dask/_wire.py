@@ -20,8 +20,8 @@ from .._errors import Error, NotFound, Unreachable
 from .._log import logger
 from ._handle import Chunk, Handle
 
-STALL_S = 30
-"""A transfer that gives no byte for so long has failed."""
+STALL_S = 60
+"""A transfer that gives no byte for so long has failed. A receiver may wait for room in its store, for half of that."""
 
 _SECRET = 16
 _ID = 16
