@@ -60,6 +60,21 @@ look_at_raw(struct gr_node *node)
     return err;
 }
 
+/* Of a part there are so many rows: the first ones of `split` have one more. */
+static granary_err
+take_part(struct gr_node *node)
+{
+    int64_t parts = gr_attr_int(node->node->attrs, node->node->n_attrs, "parts", 1);
+    int64_t part = gr_attr_int(node->node->attrs, node->node->n_attrs, "part", 0);
+    int64_t rows = node->type.shape[0];
+
+    if (parts > 1 && node->type.dims == 0) {
+        return gr_fail(GRANARY_EINVAL, "parameter 'part': a tensor without dimensions has no parts");
+    }
+    node->type.shape[0] = rows / parts + (part < rows % parts);
+    return GRANARY_OK;
+}
+
 granary_err
 learn_tensor(struct gr_node *node)
 {
@@ -68,6 +83,7 @@ learn_tensor(struct gr_node *node)
                           ? look_at_raw(node)
                           : gr_fail(GRANARY_EUNSUPPORTED, "its shape turns out when it runs");
 
+    err = err == GRANARY_OK ? take_part(node) : err;
     return err == GRANARY_OK ? err : gr_fail_in(err, "node '%.100s' (%.40s)", node->node->name, node->node->op);
 }
 

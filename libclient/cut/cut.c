@@ -59,6 +59,7 @@ cut_end(struct cut *cut, struct flow **flows, size_t flow_count)
     for (size_t i = 0; i < flow_count; i++) {
         attrs_free(&flows[i]->attrs);
     }
+    gr_names_free(&cut->by_name);
     gr_region_destroy(cut->memory);
 }
 

@@ -19,7 +19,7 @@ cut_fail(struct cut *cut, granary_err err)
 static void *
 no_memory(struct cut *cut)
 {
-    static _Alignas(16) char nothing[4096];
+    static _Thread_local _Alignas(16) char nothing[4096];
 
     cut_fail(cut, gr_fail(GRANARY_ENOMEM, "cutting: out of memory"));
     memset(nothing, 0, sizeof nothing);
@@ -70,15 +70,17 @@ cut_grow(struct cut *cut, void *array, size_t count, size_t *room, size_t size)
 
 /* ---- flows ---- */
 
+static struct gr_named
+all_names(const struct cut *cut)
+{
+    return (struct gr_named){cut->names, sizeof *cut->names, cut->flow_count};
+}
+
 static bool
 is_taken(const struct cut *cut, const char *name)
 {
-    for (size_t i = 0; i < cut->flow_count; i++) {
-        if (strcmp(cut->flows[i]->name, name) == 0) {
-            return true;
-        }
-    }
-    return strcmp(name, "out") == 0; /* the target of each stage */
+    return gr_names_find(&cut->by_name, all_names(cut), name) >= 0 ||
+           strcmp(name, "out") == 0; /* each stage's target */
 }
 
 struct flow *
@@ -91,8 +93,11 @@ flow_add(struct cut *cut, const char *name, const char *op, enum spread spread, 
     }
     *flow = (struct flow){.name = name, .op = op, .spread = spread, .yields = yields};
     cut->flows = cut_grow(cut, cut->flows, cut->flow_count, &cut->flow_room, sizeof(struct flow *));
+    cut->names = cut_grow(cut, cut->names, cut->flow_count, &cut->name_room, sizeof *cut->names);
     if (cut->err == GRANARY_OK) {
+        cut->names[cut->flow_count] = name;
         cut->flows[cut->flow_count++] = flow;
+        gr_names_add(&cut->by_name, all_names(cut));
     }
     return flow;
 }
@@ -197,6 +202,7 @@ flow_digest(struct cut *cut, struct flow *flow)
     }
     say_attrs(flow, &out);
     source_say(cut, flow, &out);
+    table_say(cut, flow, &out);
     for (size_t i = 0; i < flow->input_count && cut->err == GRANARY_OK; i++) {
         gr_buf_addf(&out, "%s %s\n", flow_digest(cut, flow->inputs[i]), flow->receives ? takes[flow->take] : "here");
     }

@@ -8,6 +8,7 @@
 #define CUT_FLOW_H
 
 #include "base/region.h"
+#include "base/text/names.h"
 #include "cut/cut.h"
 #include "graph/graph.h"
 
@@ -90,6 +91,9 @@ struct cut {
     granary_err err;
     struct flow **flows;
     size_t flow_count, flow_room;
+    const char **names; /* of the flows */
+    size_t name_room;
+    struct gr_names by_name;
     struct value *values; /* by position in the graph */
     bool *seen;           /* whether the order of a node's rows shows in a result */
     bool *pinned;         /* by position: of a recursion's body */
@@ -144,14 +148,17 @@ double size_of(struct cut *cut, struct flow *flow);
 /* Whether its size was found: it is there. */
 bool size_is_known(struct cut *cut, struct flow *flow);
 
-/* ---- sources (sources.c) ---- */
+/* ---- sources (sources.c, tables.c) ---- */
 
+struct gr_buf;
+
+struct value place_table(struct cut *cut, const struct gr_node *node);
+void table_say(struct cut *cut, const struct flow *flow, struct gr_buf *out);
 struct value place_source(struct cut *cut, const struct gr_node *node);
 /* The attributes of a source that is read in parts; its paths, which become absolute. */
 void source_set_parts(struct cut *cut, struct flow *flow);
 void source_set_paths(struct cut *cut, struct flow *flow);
 /* What tells a source's content from others: paths, sizes, times of change. */
-struct gr_buf;
 void source_say(struct cut *cut, const struct flow *flow, struct gr_buf *out);
 
 /* ---- values (value.c) ---- */
@@ -163,6 +170,8 @@ void value_add_key(struct cut *cut, struct value *value, struct order_key key);
 /* Keys that are columns of the node get copies, unless stays() says that the column stays. tag: tells them from others. */
 struct value value_guard(struct cut *cut, const struct gr_node *node, struct value value, const char *tag,
                          bool (*stays)(const void *context, const char *column), const void *context);
+/* Columns that are none of the node's get other names, where the other value has them, too. */
+struct value value_apart(struct cut *cut, const struct gr_node *node, struct value value, const struct value *other);
 /* The parameters of a sort by its keys. */
 void value_set_order(struct cut *cut, const struct value *value, struct flow *flow);
 /* A column's name in an expression; a text that attributes copy. */
@@ -201,6 +210,7 @@ struct value place_rows(struct cut *cut, const struct gr_node *node);
 struct value place_sort(struct cut *cut, const struct gr_node *node);
 struct value place_head(struct cut *cut, const struct gr_node *node, struct value value, int64_t rows);
 struct value place_groupby(struct cut *cut, const struct gr_node *node);
+struct value place_value_counts(struct cut *cut, const struct gr_node *node);
 struct value place_distinct(struct cut *cut, const struct gr_node *node);
 struct value place_window(struct cut *cut, const struct gr_node *node);
 struct value place_join(struct cut *cut, const struct gr_node *node);

@@ -43,19 +43,25 @@ is_sorted(const struct gr_node *node)
     return sort == NULL || sort->n_ints == 0 || sort->ints[0] != 0;
 }
 
+/* What makes groups: a groupby, or what is like one. */
+struct grouping {
+    char *const *keys;
+    size_t count;
+    const Granary__Attr *aggregate, *dropna; /* dropna may be NULL */
+    bool sorted;                             /* groups come in the order of their keys */
+};
+
 /* Groups in the order of their keys, which tell each from all others. */
 static void
-order_by_keys(struct cut *cut, const struct gr_node *node, struct value *value)
+order_by_keys(struct cut *cut, const struct grouping *by, struct value *value)
 {
-    const Granary__Attr *keys = param(node, "keys");
-
-    for (size_t k = 0; k < keys->n_strings && is_sorted(node); k++) {
-        value_add_key(cut, value, (struct order_key){.column = keys->strings[k]});
+    for (size_t k = 0; k < by->count && by->sorted; k++) {
+        value_add_key(cut, value, (struct order_key){.column = by->keys[k]});
     }
-    value->dealt = cut_room(cut, keys->n_strings, sizeof *value->dealt);
-    value->dealt_count = cut->err == GRANARY_OK ? keys->n_strings : 0;
+    value->dealt = cut_room(cut, by->count, sizeof *value->dealt);
+    value->dealt_count = cut->err == GRANARY_OK ? by->count : 0;
     for (size_t k = 0; k < value->dealt_count; k++) {
-        value->dealt[k] = keys->strings[k];
+        value->dealt[k] = by->keys[k];
     }
 }
 
@@ -76,14 +82,49 @@ set_columns(struct cut *cut, const struct gr_node *node, struct flow *flow)
 }
 
 static void
-drop_attr(struct flow *flow, const char *name)
+set_grouping(struct cut *cut, const struct grouping *by, struct flow *flow)
 {
-    for (size_t i = 0; i < flow->attrs.count; i++) {
-        if (strcmp(flow->attrs.attrs[i]->name, name) == 0) {
-            granary__attr__free_unpacked(flow->attrs.attrs[i], NULL);
-            flow->attrs.attrs[i--] = flow->attrs.attrs[--flow->attrs.count];
-        }
+    flow_set(cut, flow, gr_attr_new_strings("keys", by->keys, by->count));
+    flow_set(cut, flow, gr_attr_copy(by->aggregate));
+    if (by->dropna != NULL) {
+        flow_set(cut, flow, gr_attr_copy(by->dropna));
     }
+}
+
+/* Tables of groups of each partition, combined in one place or by parts. */
+static struct value
+in_two_phases(struct cut *cut, const struct gr_node *node, const struct value *from, const struct grouping *by)
+{
+    const char *name = node->node->name;
+    struct flow *partial = flow_over(cut, cut_text(cut, "%s: groups", name), "groupby_partial", from->flow);
+    struct flow *combine;
+    struct value value;
+    bool in_parts;
+
+    partial->yields = GR_YIELDS_OBJECTS;
+    partial->chunks = by->count > 0 ? cut->parts : 1;
+    partial->bytes = by->count > 0 ? from->flow->bytes * 0.5 : 64.0 * (double)(node->type.schema.count + 1);
+    partial->about = cut_text(cut, "tables of groups, for '%s'", name);
+    set_grouping(cut, by, partial);
+    flow_set(cut, partial, gr_attr_new_int("parts", (int64_t)partial->chunks));
+    in_parts = by->count > 0 && size_of(cut, partial) > cut->smallest;
+    combine = flow_add(cut, name, "groupby_combine", in_parts ? SPREAD_PARTS : SPREAD_ONE, GR_YIELDS_FRAME);
+    combine->bytes = size_of(cut, partial);
+    set_grouping(cut, by, combine);
+    set_columns(cut, node, combine);
+    if (!by->sorted || (in_parts && !cut->seen[node->position])) {
+        flow_set(cut, combine, gr_attr_new_bool("sort", false));
+    }
+    flow_reads(cut, combine,
+               flow_receive(cut, partial, in_parts ? TAKE_PART : TAKE_ALL, in_parts ? SPREAD_PARTS : SPREAD_ONE));
+    value = value_of(cut, combine, node);
+    if (in_parts) {
+        order_by_keys(cut, by, &value);
+        value.local = cut->seen[node->position] || value.key_count == 0;
+    } else if (by->count > 0) {
+        cut_tell_decided(cut, node, "combine", partial, cut->smallest);
+    }
+    return value;
 }
 
 struct value
@@ -91,52 +132,74 @@ place_groupby(struct cut *cut, const struct gr_node *node)
 {
     struct value from = cut->values[node->inputs[0]->position];
     const Granary__Attr *keys = param(node, "keys");
-    bool has_keys = keys->n_strings > 0;
-    double groups = has_keys ? from.flow->bytes * 0.5 : 64.0 * (double)(node->type.schema.count + 1);
-    struct flow *partial, *combine;
+    struct grouping by = {.keys = keys->strings,
+                          .count = keys->n_strings,
+                          .aggregate = param(node, "aggregate"),
+                          .dropna = param(node, "dropna"),
+                          .sorted = is_sorted(node)};
+    struct flow *flow;
     struct value value;
-    bool in_parts;
 
     if (from.flow->spread != SPREAD_PARTS) {
         value = place_gathered(cut, node, NULL);
-        value.flow->bytes = groups;
+        value.flow->bytes = by.count > 0 ? from.flow->bytes * 0.5 : 64;
         return value;
     }
-    if (value_is_dealt(&from, keys->strings, keys->n_strings) &&
-        (is_sorted(node) || !cut->seen[node->position])) { /* each group is in one partition */
-        if (groups_see_order(node)) {
-            from = value_local(cut, node, from);
-        }
-        combine = flow_of_node(cut, node, SPREAD_PARTS);
-        flow_reads(cut, combine, from.flow);
-        combine->bytes = groups;
-        value = value_of(cut, combine, node);
-        order_by_keys(cut, node, &value);
+    if (value_is_dealt(&from, by.keys, by.count) && (by.sorted || !cut->seen[node->position])) {
+        from = groups_see_order(node) ? value_local(cut, node, from) : from; /* each group is in one partition */
+        flow = flow_of_node(cut, node, SPREAD_PARTS);
+        flow_reads(cut, flow, from.flow);
+        flow->bytes = from.flow->bytes * 0.5;
+        value = value_of(cut, flow, node);
+        order_by_keys(cut, &by, &value);
         return value;
     }
     from = groups_see_order(node) ? value_in_order(cut, node, from) : from;
-    partial = flow_for_node(cut, node, cut_text(cut, "%s: groups", node->node->name), "groupby_partial", SPREAD_PARTS);
-    partial->yields = GR_YIELDS_OBJECTS;
-    partial->chunks = has_keys ? cut->parts : 1;
-    partial->bytes = groups;
-    partial->about = cut_text(cut, "tables of groups, for '%s'", node->node->name);
-    drop_attr(partial, "sort");
-    flow_set(cut, partial, gr_attr_new_int("parts", (int64_t)partial->chunks));
-    flow_reads(cut, partial, from.flow);
-    in_parts = has_keys && size_of(cut, partial) > cut->smallest;
-    combine = flow_for_node(cut, node, node->node->name, "groupby_combine", in_parts ? SPREAD_PARTS : SPREAD_ONE);
-    combine->bytes = size_of(cut, partial);
-    set_columns(cut, node, combine);
-    flow_reads(cut, combine,
-               flow_receive(cut, partial, in_parts ? TAKE_PART : TAKE_ALL, in_parts ? SPREAD_PARTS : SPREAD_ONE));
-    value = value_of(cut, combine, node);
-    if (in_parts) {
-        order_by_keys(cut, node, &value);
-        if (!cut->seen[node->position]) {
-            flow_set(cut, combine, gr_attr_new_bool("sort", false));
+    return in_two_phases(cut, node, &from, &by);
+}
+
+struct value
+place_value_counts(struct cut *cut, const struct gr_node *node)
+{
+    const struct gr_params_value_counts *params = GR_NODE_PARAMS(value_counts, node->node);
+    struct value from = cut->values[node->inputs[0]->position];
+    size_t count = params->columns == NULL ? node->inputs[0]->type.schema.count : params->columns->n_strings;
+    char **columns = cut_room(cut, count, sizeof *columns);
+    char *name = cut_borrow("count"), *what = cut_borrow("size");
+    Granary__Attr *aggregate;
+    struct grouping by = {.keys = columns, .count = count, .dropna = param(node, "dropna"), .sorted = true};
+    struct value value;
+
+    if (from.flow->spread != SPREAD_PARTS || params->normalize || cut->err != GRANARY_OK) {
+        return place_gathered(cut, node, "shares are those of all rows");
+    }
+    for (size_t c = 0; c < count; c++) {
+        columns[c] =
+            params->columns == NULL ? node->inputs[0]->type.schema.fields[c].name : params->columns->strings[c];
+    }
+    by.aggregate = aggregate = gr_attr_new_map("aggregate", &name, &what, 1);
+    if (aggregate == NULL) {
+        cut_fail(cut, gr_fail(GRANARY_ENOMEM, "cutting: out of memory"));
+        return place_gathered(cut, node, NULL);
+    }
+    value = in_two_phases(cut, node, &from, &by);
+    granary__attr__free_unpacked(aggregate, NULL);
+    if (params->sort) {
+        struct order_key first = {.column = name, .descending = !params->ascending};
+        struct value by_count = value;
+
+        by_count.keys = NULL;
+        by_count.key_count = 0;
+        value_add_key(cut, &by_count, first);
+        for (size_t k = 0; k < value.key_count; k++) {
+            value_add_key(cut, &by_count, value.keys[k]);
         }
-    } else if (has_keys) {
-        cut_tell_decided(cut, node, "combine", partial, cut->smallest);
+        by_count.local = false;
+        value = by_count;
+        if (value.flow->spread == SPREAD_ONE) { /* groups of one count are in the order of their keys */
+            value = value_local(cut, node, value);
+            value.key_count = 0;
+        }
     }
     return value;
 }

@@ -11,6 +11,8 @@
 
 /* No side of more bytes is brought everywhere, unless its file is that small. */
 #define BROUGHT_MOST (256.0 * 1024 * 1024)
+/* Left sides of so many smallest sources are looked at for keys of very many rows. */
+#define HOT_LEAST 4
 
 enum way { WAY_ONE, WAY_RIGHT_BROUGHT, WAY_LEFT_BROUGHT, WAY_DEALT };
 
@@ -31,7 +33,7 @@ joined(struct joining *j, struct flow *left, struct flow *right, enum spread spr
 
     flow_reads(j->cut, flow, left);
     flow_reads(j->cut, flow, right);
-    if (j->seen && j->join.any_order) { /* whatever the sides' sizes are in a partition */
+    if (j->seen && j->join.any_order && spread == SPREAD_PARTS) { /* whatever the sides' sizes are in a partition */
         flow_set(j->cut, flow, gr_attr_new_string("order", "left"));
     }
     flow->bytes = j->join.how == GR_JOIN_SEMI || j->join.how == GR_JOIN_ANTI ? j->bytes[0] * 0.5
@@ -44,7 +46,9 @@ joined(struct joining *j, struct flow *left, struct flow *right, enum spread spr
 static struct value
 guarded(struct joining *j, int side)
 {
-    return value_guard(j->cut, j->node, j->sides[side], side == 0 ? "left" : "right", NULL, NULL);
+    struct value value = value_guard(j->cut, j->node, j->sides[side], side == 0 ? "left" : "right", NULL, NULL);
+
+    return side == 0 ? value : value_apart(j->cut, j->node, value, &j->sides[0]);
 }
 
 static void
@@ -104,6 +108,18 @@ join_right_brought(struct joining *j)
     return value;
 }
 
+/* A column by which rows can be dealt; as many as there are: none. */
+static size_t
+dealable(const struct gr_schema *schema)
+{
+    size_t c = 0;
+
+    while (c < schema->count && !cut_can_deal(schema, schema->fields[c].name)) {
+        c++;
+    }
+    return c;
+}
+
 /* All rows of the left side, numbered where the order shows. */
 static struct value
 join_left_brought(struct joining *j)
@@ -118,7 +134,7 @@ join_left_brought(struct joining *j)
     if (numbers) {
         struct flow *numbered = flow_over(cut, cut_text(cut, "%s: rows", j->node->node->name), "shuffle", left.flow);
 
-        flow_set(cut, numbered, gr_attr_new_strings("keys", &left.schema->fields[0].name, 1));
+        flow_set(cut, numbered, gr_attr_new_strings("keys", &left.schema->fields[dealable(left.schema)].name, 1));
         flow_set(cut, numbered, gr_attr_new_int("parts", 1));
         flow_set(cut, numbered, gr_attr_new_string("number", number));
         left.flow = numbered;
@@ -172,15 +188,120 @@ is_there(const struct joining *j, const struct value *side, char *const *keys, c
     return true;
 }
 
+/* The side whose rows may go to any part, if each row of the other side is where it could match; -1: neither is. */
+static int
+free_side(const struct joining *j)
+{
+    switch (j->join.how) {
+    case GR_JOIN_INNER:
+        return j->bytes[1] > j->bytes[0] ? 1 : 0;
+    case GR_JOIN_RIGHT:
+        return 1;
+    case GR_JOIN_LEFT:
+    case GR_JOIN_SEMI:
+    case GR_JOIN_ANTI:
+        return 0;
+    default:
+        return -1;
+    }
+}
+
+static char *const *
+keys_of(const struct joining *j, int side)
+{
+    return side == 0 ? j->join.left_on : j->join.right_on;
+}
+
+/*
+ * Keys that so many rows of a side have that their part would be twice as large as others: in one place, from samples of all
+ * partitions. NULL: they are not looked for.
+ */
+static struct flow *
+hot_keys(struct joining *j, int side, char *const *types)
+{
+    struct cut *cut = j->cut;
+    const char *name = j->node->node->name;
+    char *rows = cut_borrow("#rows of key"), *all = cut_borrow("#rows of all"), *sum = cut_borrow("sum(`#rows`)");
+    struct flow *sample, *counts, *total, *both, *hot;
+    char *const *keys;
+
+    if (side < 0 || types != NULL || !j->in_parts[side] || j->bytes[side] < HOT_LEAST * cut->smallest ||
+        j->join.unique_left || j->join.unique_right) {
+        return NULL;
+    }
+    keys = keys_of(j, side);
+    sample = flow_over(cut, cut_text(cut, "%s: sample", name), "sort_sample", j->sides[side].flow);
+    flow_set(cut, sample, gr_attr_new_strings("by", keys, j->join.key_count));
+    sample->chunks = 1;
+    sample->about = cut_text(cut, "keys of some rows, for '%s'", name);
+    counts =
+        flow_over(cut, cut_text(cut, "%s: counts", name), "groupby", flow_receive(cut, sample, TAKE_ALL, SPREAD_ONE));
+    flow_set(cut, counts, gr_attr_new_strings("keys", keys, j->join.key_count));
+    flow_set(cut, counts, gr_attr_new_map("aggregate", &rows, &sum, 1));
+    flow_set(cut, counts, gr_attr_new_bool("dropna", false));
+    total = flow_over(cut, cut_text(cut, "%s: total", name), "groupby", counts->inputs[0]);
+    flow_set(cut, total, gr_attr_new_strings("keys", NULL, 0));
+    flow_set(cut, total, gr_attr_new_map("aggregate", &all, &sum, 1));
+    both = flow_over(cut, cut_text(cut, "%s: shares", name), "join", counts);
+    flow_reads(cut, both, total);
+    flow_set(cut, both, gr_attr_new_string("how", "cross"));
+    hot = flow_over(cut, cut_text(cut, "%s: many", name), "filter", both);
+    flow_set(cut, hot, gr_attr_new_string("where", cut_text(cut, "`%s` * %zu > `%s`", rows, 2 * cut->parts, all)));
+    hot = flow_over(cut, cut_text(cut, "%s: hot", name), "select", hot);
+    flow_set(cut, hot, gr_attr_new_strings("columns", keys, j->join.key_count));
+    hot->about = cut_text(cut, "keys of very many rows, for '%s'", name);
+    hot->bytes = 1024;
+    return hot;
+}
+
+/* Rows of hot keys go to all parts in turn; of the other side each goes to every part. */
+static void
+deal_hot(struct joining *j, int side, int hot_side, struct flow *hot, struct value *dealt)
+{
+    struct cut *cut = j->cut;
+    struct flow *shuffle = dealt->flow->inputs[0], *keys = flow_receive(cut, hot, TAKE_ALL, SPREAD_ANY);
+    char **texts = cut_room(cut, j->join.key_count, sizeof *texts);
+
+    if (side != hot_side) {
+        for (size_t k = 0; k < j->join.key_count && cut->err == GRANARY_OK; k++) {
+            texts[k] = cut_borrow(cut_column(cut, keys_of(j, hot_side)[k]));
+        }
+        keys = flow_over(cut, cut_text(cut, "%s: hot", j->node->node->name), "project", keys);
+        flow_set(cut, keys, gr_attr_new_map("columns", keys_of(j, side), texts, j->join.key_count));
+    }
+    flow_reads(cut, shuffle, keys);
+    flow_set(cut, shuffle, gr_attr_new_string("hot", side == hot_side ? "deal" : "copy"));
+    dealt->dealt_count = 0;
+}
+
+static bool
+names_differ(char *const *names, size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        for (size_t i = 0; i < k; i++) {
+            if (strcmp(names[i], names[k]) == 0) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
 static struct value
 join_dealt(struct joining *j)
 {
     bool keys_alone = j->join.how == GR_JOIN_SEMI || j->join.how == GR_JOIN_ANTI;
     char **types = key_types(j);
+    bool there =
+        is_there(j, &j->sides[0], j->join.left_on, types) || is_there(j, &j->sides[1], j->join.right_on, types);
+    struct flow *hot =
+        there || !names_differ(j->join.left_on, j->join.key_count) || !names_differ(j->join.right_on, j->join.key_count)
+            ? NULL
+            : hot_keys(j, free_side(j), types);
     struct value dealt[2], value;
 
     for (int s = 0; s < 2; s++) {
-        char *const *keys = s == 0 ? j->join.left_on : j->join.right_on;
+        char *const *keys = keys_of(j, s);
         bool seen = j->seen && !(s == 1 && keys_alone);
 
         if (j->join.how == GR_JOIN_OUTER && seen) { /* what has no left row comes last */
@@ -191,6 +312,9 @@ join_dealt(struct joining *j)
                        ? j->sides[s]
                        : value_deal(j->cut, j->node, j->sides[s], keys, j->join.key_count, types,
                                     s == 0 ? "left row" : "right row", seen);
+        if (hot != NULL) {
+            deal_hot(j, s, free_side(j), hot, &dealt[s]);
+        }
     }
     value = value_of(j->cut, joined(j, dealt[0].flow, dealt[1].flow, SPREAD_PARTS), j->node);
     if (j->join.how == GR_JOIN_RIGHT) {
@@ -232,12 +356,8 @@ keys_of_right(struct joining *j)
         j->join.unique_right || j->join.unique_left) {
         return;
     }
-    for (size_t k = 0; k < j->join.key_count; k++) {
-        for (size_t i = 0; i < k; i++) {
-            if (strcmp(j->join.right_on[i], j->join.right_on[k]) == 0) {
-                return;
-            }
-        }
+    if (!names_differ(j->join.right_on, j->join.key_count)) {
+        return;
     }
     keys = flow_over(cut, cut_text(cut, "%s: keys", j->node->node->name), "select", right->flow);
     flow_set(cut, keys, gr_attr_new_strings("columns", j->join.right_on, j->join.key_count));
@@ -271,7 +391,8 @@ can_bring(const struct joining *j, int side)
                (how == GR_JOIN_INNER || how == GR_JOIN_LEFT || how == GR_JOIN_SEMI || how == GR_JOIN_ANTI ||
                 how == GR_JOIN_CROSS);
     }
-    return j->in_parts[1] && !j->join.unique_right && j->sides[0].schema->count > 0 &&
+    return j->in_parts[1] && !j->join.unique_right &&
+           (!j->seen || dealable(j->sides[0].schema) < j->sides[0].schema->count) &&
            (how == GR_JOIN_INNER || how == GR_JOIN_RIGHT || how == GR_JOIN_CROSS);
 }
 

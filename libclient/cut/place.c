@@ -187,6 +187,8 @@ node_sees_order(const struct gr_node *node, size_t k, bool seen)
         return seen || node->limit != GR_NO_LIMIT;
     case GR_TILE_groupby:
         return groups_see_order(node);
+    case GR_TILE_value_counts:
+        return false;
     case GR_TILE_distinct: {
         const struct gr_params_distinct *params = GR_NODE_PARAMS(distinct, node->node);
         bool sees = seen || (params->subset != NULL && strcmp(params->keep, "none") != 0);
@@ -267,6 +269,8 @@ place(struct cut *cut, const struct gr_node *node)
         return place_head(cut, node, cut->values[node->inputs[0]->position], GR_NODE_PARAMS(head, node->node)->rows);
     case GR_TILE_groupby:
         return place_groupby(cut, node);
+    case GR_TILE_value_counts:
+        return place_value_counts(cut, node);
     case GR_TILE_distinct:
         return place_distinct(cut, node);
     case GR_TILE_window:
@@ -277,6 +281,14 @@ place(struct cut *cut, const struct gr_node *node)
         return place_concat(cut, node);
     default:
         break;
+    }
+    if (node->op == GR_TILE_table) {
+        return place_table(cut, node);
+    }
+    if (node->op == GR_TILE_object) {
+        value = place_gathered(cut, node, NULL);
+        value.flow->at_home = true;
+        return value;
     }
     if (node->input_count == 0 && strncmp(gr_op_info((enum gr_tile_op)node->op)->name, "read_", 5) == 0) {
         return place_source(cut, node);

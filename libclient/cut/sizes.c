@@ -94,7 +94,7 @@ size_of(struct cut *cut, struct flow *flow)
 {
     const granary_cut_size *found = found_size(cut, flow);
 
-    return found == NULL ? flow->bytes : (double)found->bytes;
+    return found != NULL ? (double)found->bytes : flow->receives ? size_of(cut, flow->inputs[0]) : flow->bytes;
 }
 
 bool

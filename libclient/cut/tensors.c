@@ -1,6 +1,6 @@
 /*
  * Tensors: a partition has rows of the first dimension. Element-wise operators, and reductions of other axes, stay where their
- * operands are; a reduction of the first axis has two phases. A matrix is multiplied by one that is brought everywhere.
+ * operands are; a reduction of the first axis has two phases.
  */
 #include <string.h>
 
@@ -41,16 +41,21 @@ source_in_parts(struct cut *cut, const struct gr_node *node)
 static struct value
 place_tensor_source(struct cut *cut, const struct gr_node *node)
 {
+    bool is_stored = node->op == GR_TILE_array;
+    bool is_named = gr_attr_find(node->node->attrs, node->node->n_attrs, "name") != NULL;
     struct flow *flow;
 
     if (is_source(node) && cut->parts > 1 && bytes_of(&node->type) >= cut->smallest &&
-        node->type.shape[0] >= (int64_t)cut->parts) {
-        return value_of(cut, source_in_parts(cut, node), node);
+        node->type.shape[0] >= (int64_t)cut->parts && (!is_stored || is_named)) {
+        flow = source_in_parts(cut, node);
+        flow->reads = !is_stored;
+    } else {
+        flow = flow_of_node(cut, node, is_stored ? SPREAD_ONE : SPREAD_ANY);
+        flow->reads = strncmp(flow->op, "read_", 5) == 0;
+        flow->bytes = bytes_of(&node->type);
+        source_set_paths(cut, flow);
     }
-    flow = flow_of_node(cut, node, SPREAD_ANY);
-    flow->reads = strncmp(flow->op, "read_", 5) == 0;
-    flow->bytes = bytes_of(&node->type);
-    source_set_paths(cut, flow);
+    flow->at_home = is_stored;
     return value_of(cut, flow, node);
 }
 
@@ -124,15 +129,17 @@ reduces_rows(const struct gr_node *node)
     return axes == NULL || axes->n_ints == 0;
 }
 
-/* What is reduced, in both phases. */
+/* What is reduced, in both phases; the shape of the whole. */
 static void
-set_reduced(struct cut *cut, const struct gr_node *node, struct flow *flow)
+set_reduced(struct cut *cut, const struct gr_node *node, struct flow *flow, bool whole)
 {
     const Granary__Attr *axes = gr_attr_find(node->node->attrs, node->node->n_attrs, "axes");
     const struct gr_node_type *type = &node->inputs[0]->type;
 
     flow_set(cut, flow, gr_attr_new_string("function", gr_op_info((enum gr_tile_op)node->op)->name));
-    flow_set(cut, flow, gr_attr_new_ints("shape", type->shape, (size_t)type->dims));
+    if (whole) {
+        flow_set(cut, flow, gr_attr_new_ints("shape", type->shape, (size_t)type->dims));
+    }
     if (axes != NULL && axes->n_ints > 0) {
         flow_set(cut, flow, gr_attr_copy(axes));
     }
@@ -145,16 +152,18 @@ in_two_phases(struct cut *cut, const struct gr_node *node, struct flow *rows)
     struct flow *partial = flow_over(cut, cut_text(cut, "%s: each", name), "reduce_partial", rows);
     struct flow *combine = flow_add(cut, name, "reduce_combine", SPREAD_ONE, GR_YIELDS_TENSOR);
     static const char *const passed[] = {"keepdims", "ddof"};
+    bool by_place =
+        gr_reduction_how(gr_op_reduction((enum gr_tile_op)node->op)) == GR_REDUCE_BY_ARG; /* it tells where */
 
-    set_reduced(cut, node, partial);
-    if (gr_reduction_how(gr_op_reduction((enum gr_tile_op)node->op)) == GR_REDUCE_BY_ARG) { /* positions are told */
+    set_reduced(cut, node, partial, by_place);
+    if (by_place) {
         source_set_parts(cut, partial);
     }
     partial->yields = GR_YIELDS_OBJECTS;
     partial->chunks = 1;
     partial->bytes = bytes_of(&node->type);
     partial->about = cut_text(cut, "rows reduced, for '%s'", name);
-    set_reduced(cut, node, combine);
+    set_reduced(cut, node, combine, true);
     flow_set(cut, combine, gr_attr_new_string("dtype", granary_dtype_name(node->inputs[0]->type.dtype)));
     for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++) {
         const Granary__Attr *attr = gr_attr_find(node->node->attrs, node->node->n_attrs, passed[i]);
@@ -189,23 +198,6 @@ place_reduction(struct cut *cut, const struct gr_node *node)
 }
 
 /* ---- others ---- */
-
-static struct value
-place_matmul(struct cut *cut, const struct gr_node *node)
-{
-    const struct gr_node *left = node->inputs[0], *right = node->inputs[1];
-    struct flow *flow, *brought;
-
-    if (!is_in_parts(cut, left) || left->type.dims != 2 || right->type.dims > 2) {
-        return place_gathered(cut, node, is_in_parts(cut, right) ? "the right matrix is cut by rows" : NULL);
-    }
-    brought = value_gather(cut, node, cut->values[right->position], SPREAD_ANY).flow;
-    flow = flow_of_node(cut, node, SPREAD_PARTS);
-    flow_reads(cut, flow, cut->values[left->position].flow);
-    flow_reads(cut, flow, brought);
-    flow->bytes = bytes_of(&node->type);
-    return value_of(cut, flow, node);
-}
 
 /* A tensor's rows as those of a frame, or the other way round. */
 static struct value
@@ -244,8 +236,8 @@ place_tensor(struct cut *cut, const struct gr_node *node, struct value *ret_valu
         *ret_value = place_map(cut, node);
     } else if (gr_op_reduction(op) != GR_REDUCE_COUNT) {
         *ret_value = place_reduction(cut, node);
-    } else if (op == GR_TILE_matmul) {
-        *ret_value = place_matmul(cut, node);
+    } else if (op == GR_TILE_matmul) { /* OpenBLAS adds up in another order where a block is smaller */
+        *ret_value = place_gathered(cut, node, "the last digits of products depend on how rows are cut");
     } else {
         return false;
     }

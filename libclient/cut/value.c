@@ -111,6 +111,46 @@ value_guard(struct cut *cut, const struct gr_node *node, struct value value, con
     return value;
 }
 
+struct value
+value_apart(struct cut *cut, const struct gr_node *node, struct value value, const struct value *other)
+{
+    size_t count = value.schema->count, all = count + value.extra_count;
+    char **names = cut_room(cut, all, sizeof *names);
+    char **texts = cut_room(cut, all, sizeof *texts);
+    struct value apart = value;
+    bool shared = false;
+
+    for (size_t i = 0; i < value.extra_count; i++) {
+        shared = shared || is_extra(other, value.extra[i]);
+    }
+    if (!shared || cut->err != GRANARY_OK) {
+        return value;
+    }
+    for (size_t c = 0; c < all; c++) {
+        const char *column = c < count ? value.schema->fields[c].name : value.extra[c - count];
+
+        names[c] = cut_borrow(c < count ? column : value_hidden(cut, node, cut_text(cut, "apart %zu", c - count)));
+        texts[c] = cut_borrow(cut_column(cut, column));
+    }
+    apart.flow = flow_over(cut, cut_text(cut, "%s: apart", node->node->name), "project", value.flow);
+    flow_set(cut, apart.flow, gr_attr_new_map("columns", names, texts, all));
+    apart.extra = NULL;
+    apart.keys = NULL;
+    apart.extra_count = apart.key_count = 0;
+    for (size_t i = 0; i < value.extra_count; i++) {
+        value_add_extra(cut, &apart, names[count + i]);
+    }
+    for (size_t k = 0; k < value.key_count; k++) {
+        struct order_key key = value.keys[k];
+
+        for (size_t i = 0; i < value.extra_count; i++) {
+            key.column = strcmp(value.keys[k].column, value.extra[i]) == 0 ? names[count + i] : key.column;
+        }
+        value_add_key(cut, &apart, key);
+    }
+    return apart;
+}
+
 /* ---- orders ---- */
 
 void

@@ -113,7 +113,7 @@ columns_make(const struct sealed_parts *parts, struct sealed_columns *columns)
 granary_err
 sealed_put(granary_client *client, granary_id id, const char *mark, const struct sealed_parts *parts, bool counted)
 {
-    struct sealed_columns columns;
+    struct sealed_columns columns = {.text = NULL};
     granary_frame *frame = NULL;
     granary_err err = parts->count > INT32_MAX / GRANARY_ID_TEXT
                           ? gr_fail(GRANARY_EFULL, "more parts than a sealed table can have: %zu", parts->count)
@@ -131,8 +131,8 @@ sealed_put(granary_client *client, granary_id id, const char *mark, const struct
 
         err = marked_frame(mark, all, SEALED_COLUMNS, (int64_t)parts->count, &frame);
         err = err == GRANARY_OK ? frame_store(client, id, frame, &options) : err;
-        columns_free(&columns);
     }
+    columns_free(&columns); /* also what was made before memory was out */
     gr_frame_destroy(frame);
     return err;
 }

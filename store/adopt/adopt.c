@@ -137,6 +137,7 @@ adopt_session(void *context, const char *text)
     if (err == GRANARY_ENOENT || err == GRANARY_ECORRUPT) { /* its files go with the strays */
         if (err == GRANARY_ECORRUPT) {
             gr_log_error("SESSION-LOST", "session=%u why=%s", name.session, granary_error_message());
+            adoption->sessions_lost++;
         }
         err = ended[0] == '\0' ? GRANARY_OK : note_ended(adoption, ended);
     }
@@ -292,6 +293,9 @@ adopt(struct store *store, uint64_t capacity)
                 (unsigned long long)store->account.bytes[GR_ACCOUNT_OBJECTS],
                 (unsigned long long)store->account.bytes[GR_ACCOUNT_OBJECTS_SPILLED], (unsigned long long)adoption.lost,
                 (unsigned long long)adoption.damaged, (long long)((gr_now_ns() - start_ns) / 1000000));
+    if (adoption.lost + adoption.damaged + adoption.sessions_lost > 0) {
+        event_note(store, NULL, GR_EVENT_LOST, NULL, adoption.lost + adoption.damaged, adoption.sessions_lost, 0);
+    }
 out:
     free(adoption.copies);
     free(adoption.pieces);

@@ -35,6 +35,7 @@ struct adoption {
     size_t ended_count;
     bool tight; /* segments are more than the memory budget */
     uint64_t lost, damaged;
+    uint32_t sessions_lost;
 };
 
 /* ---- adopt_files.c ---- */

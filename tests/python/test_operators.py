@@ -30,7 +30,8 @@ NOT_COMPARED = {
     'recurse': 'the rows of its round are a node of the body: no method of a frame', 'round_rows': 'the same',
     'read_parquet': 'tests/golden/parquet', 'read_sqlite': 'test_ends.py', 'write_parquet': 'test_ends.py', 'from_tensor': 'its input is a tensor: no method of a frame',
     'write_npy': 'its input is a tensor: no method of a frame', 'sample': 'rows of its own choice: test_sample() here',
-    'map_chunk': 'a function of the user', 'groupby_combine': 'operators_exchange: its input are objects', 'shuffle': 'operators_exchange'}
+    'map_chunk': 'a function of the user', 'groupby_combine': 'operators_exchange: its input are objects', 'shuffle': 'operators_exchange',
+    'sort_sample': 'the same', 'shuffle_sorted': 'the same'}
 
 
 def to_columns(kept, encoded):

@@ -45,7 +45,7 @@ REFUSED = (1, 3, 4, 7)  # a usage error (2) would be a mistake of the test
 
 
 def member(uid):
-    return {"user": uid, "groups": (STORE_USER,), "env": {"XDG_RUNTIME_DIR": ""}, "cwd": "/tmp"}
+    return {"user": uid, "groups": (STORE_USER,), "env": {"XDG_RUNTIME_DIR": "", "GRANARY_RECALL": ""}, "cwd": "/tmp"}
 
 
 alice, bob, service = member(ALICE), member(BOB), {"user": STORE_USER}

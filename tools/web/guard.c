@@ -34,6 +34,21 @@ guard_init(struct guard *guard, bool open, const char *host)
     return err == GRANARY_OK ? make_secret(guard->word) : err;
 }
 
+bool
+guard_resume(struct guard *guard, const char *text)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *token = text + GUARD_SECRET + 1;
+
+    if (strlen(text) != 2 * GUARD_SECRET || strspn(text, digits) != GUARD_SECRET - 1 ||
+        strncmp(text + GUARD_SECRET - 1, "/#", 2) != 0 || strspn(token, digits) != GUARD_SECRET - 1) {
+        return false;
+    }
+    memcpy(guard->word, text, GUARD_SECRET - 1);
+    memcpy(guard->token, token, GUARD_SECRET - 1);
+    return true;
+}
+
 /* Whether text begins with the secret, which nothing but one of these characters may follow. */
 static bool
 has_secret(const char *secret, const char *text, const char *ends)

@@ -4,7 +4,7 @@
  *
  *  - Host must name this machine: a name of another site that leads to 127.0.0.1 (DNS rebinding) is refused.
  *  - Origin, where a browser sends it, must be the same; a request that another site's page makes is refused.
- *  - On a port, the path begins with a word that is made at each start, and what tells of the instance needs a token. The
+ *  - On a port, the path begins with a word that is made at each start but that after a kill, and what tells of the instance needs a token. The
  *    page has it from the URL's fragment, and gets a cookie for it. The cookie is of that path, because browsers send one
  *    to every port of a host.
  *  - Only GET and HEAD exist.
@@ -42,6 +42,8 @@ struct guard_request {
 
 /* With a new token and word. Errors: EIO the kernel gives no random bytes */
 granary_err guard_init(struct guard *guard, bool open, const char *host);
+/* Those of "WORD/#TOKEN" in the place of new ones. False: it is not that, and nothing was changed. */
+bool guard_resume(struct guard *guard, const char *text);
 
 /*
  * Judge a request.

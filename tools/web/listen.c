@@ -68,8 +68,8 @@ listen_unix(const char *path, struct listening *listening)
     }
     if (bind(listening->fd, &address.any, sizeof address.local) < 0) {
         return errno == EADDRINUSE ? gr_fail(GRANARY_EEXIST,
-                                             "%s: the page is served there already, or another file lies there: name "
-                                             "another place with --listen",
+                                             "%s: the page is served there already (`granary status` prints its "
+                                             "address), or another file lies there: name another place with --listen",
                                              path)
                                    : gr_fail_errno("%s", path);
     }

@@ -20,6 +20,8 @@
 
 extern char **environ;
 
+#define URL_FILE "web.url"
+
 struct arguments {
     const char *instance;
     struct server_options options;
@@ -67,6 +69,22 @@ write_file(const struct gr_instance *instance, const char *name, const char *tex
     gr_fd_close(&fd);
 }
 
+/* What a server left that was killed: one that ends in order takes it away. */
+static void
+read_left(struct server_options *asked, char left[SERVER_URL_MAX])
+{
+    char path[PATH_MAX];
+    char *text = NULL;
+    size_t size;
+
+    (void)snprintf(path, sizeof path, "%s/" URL_FILE, asked->instance.runtime);
+    if (gr_file_read(path, SERVER_URL_MAX - 1, &text, &size) == GRANARY_OK) {
+        (void)snprintf(left, SERVER_URL_MAX, "%s", text);
+        asked->left = left;
+    }
+    free(text);
+}
+
 /* Of a file that leads to the page: every user of the machine can read the arguments of a browser, and so a token there. */
 static void
 open_browser(const struct gr_instance *instance, const char *url, char ret_path[PATH_MAX])
@@ -91,7 +109,7 @@ serve(struct arguments *arguments, struct server *server, int stop_fd)
     char url[SERVER_URL_MAX], path[PATH_MAX], opened[PATH_MAX] = "";
 
     server_url(server, url);
-    write_file(instance, "web.url", url, path); /* `granary status` tells it */
+    write_file(instance, URL_FILE, url, path); /* `granary status` tells it */
     if (arguments->ready_fd < 0) {
         (void)printf("the page of instance %s is at %s\n", instance->name, url);
         (void)fflush(stdout);
@@ -107,10 +125,12 @@ serve(struct arguments *arguments, struct server *server, int stop_fd)
 }
 
 static int
-end_report(granary_err err)
+end_report(const struct arguments *arguments, granary_err err)
 {
     if (err != GRANARY_OK) {
         (void)fprintf(stderr, "granary: report: %s\n", granary_error_message());
+    } else if (strcmp(arguments->output, "-") != 0) {
+        (void)printf("%s has the report of graph %s\n", arguments->output, arguments->report);
     }
     return granary_error_exit_status(err);
 }
@@ -123,6 +143,7 @@ main(int argc, char **argv)
                                      .sets = {{.options = options, .target = &arguments}}};
     pid_t parent = getppid();
     struct server *server = NULL;
+    char left[SERVER_URL_MAX];
     granary_err err;
     int stop_fd;
 
@@ -140,7 +161,7 @@ main(int argc, char **argv)
         err = gr_instance_check_own(arguments.options.instance.runtime);
     }
     if (err == GRANARY_OK && arguments.report != NULL) {
-        return end_report(report_write(&arguments.options.instance, arguments.report, arguments.output));
+        return end_report(&arguments, report_write(&arguments.options.instance, arguments.report, arguments.output));
     }
     if (err == GRANARY_OK) { /* the page samples the store's memory */
         err = gr_instance_check_store(&arguments.options.instance);
@@ -149,6 +170,7 @@ main(int argc, char **argv)
         err = gr_daemon_follow(parent, SIGTERM);
     }
     if (err == GRANARY_OK) {
+        read_left(&arguments.options, left);
         err = server_create(&arguments.options, &server);
     }
     if (err != GRANARY_OK) {

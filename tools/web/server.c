@@ -442,6 +442,46 @@ start_daemon(struct server *server)
                                   : gr_fail(GRANARY_ENOMEM, "the page's server cannot start: %s", strerror(errno));
 }
 
+/* The address of one that was killed, if that is what is asked for and free; its secrets, too. */
+static bool
+take_over(struct server *server)
+{
+    static const char scheme[] = "http://";
+    const struct server_options *options = &server->options;
+    const char *left = options->left, *listen = options->listen;
+    const char *colon = listen == NULL ? NULL : strrchr(listen, ':');
+    char address[64];
+    size_t host, size;
+
+    if (left == NULL || colon == NULL || strncmp(left, scheme, strlen(scheme)) != 0) {
+        return false;
+    }
+    left += strlen(scheme);
+    size = strcspn(left, "/");
+    host = (size_t)(colon - listen) + 1; /* with the colon */
+    if (size >= sizeof address || left[size] != '/' || strncmp(left, listen, host) != 0 ||
+        (strcmp(colon, ":0") != 0 && (strlen(listen) != size || strncmp(left, listen, size) != 0)) ||
+        !guard_resume(&server->guard, left + size + 1)) {
+        return false;
+    }
+    (void)snprintf(address, sizeof address, "%.*s", (int)size, left);
+    return listening_open(address, &options->instance, &server->listening) == GRANARY_OK;
+}
+
+static granary_err
+open_door(struct server *server)
+{
+    const struct server_options *options = &server->options;
+    granary_err err = guard_init(&server->guard, false, options->host);
+
+    if (err == GRANARY_OK && !take_over(server)) {
+        err = guard_init(&server->guard, false, options->host);
+        err = err == GRANARY_OK ? listening_open(options->listen, &options->instance, &server->listening) : err;
+    }
+    server->guard.open = server->listening.is_unix;
+    return err;
+}
+
 granary_err
 server_create(const struct server_options *options, struct server **ret_server)
 {
@@ -451,10 +491,7 @@ server_create(const struct server_options *options, struct server **ret_server)
     if (err == GRANARY_OK) {
         server->options = *options;
         server->listening.fd = server->changed_fd = -1;
-        err = listening_open(options->listen, &options->instance, &server->listening);
-    }
-    if (err == GRANARY_OK) {
-        err = guard_init(&server->guard, server->listening.is_unix, options->host);
+        err = open_door(server);
     }
     if (err == GRANARY_OK && (server->changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0) {
         err = gr_fail_errno("an eventfd");

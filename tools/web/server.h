@@ -15,6 +15,9 @@ struct server_options {
     const char *host;   /* another name that Host may have, or NULL */
     int interval_ms;    /* between two samples */
     int patience_ms;    /* for an answer, and for a reader that takes nothing */
+    const char
+        *left; /* the address of a server that was killed: when `listen` is that, or port 0 there, it is taken over
+                           with its token, and pages that are open go on; NULL: there is none */
 };
 
 #define SERVER_URL_MAX 256

@@ -217,7 +217,7 @@ infer_reduce_combine(const struct gr_node *node, const struct gr_node_type *cons
 
     (void)inputs;
     err = err == GRANARY_OK ? infer_count(whole.dims, whole.shape, &count) : err;
-    if (err == GRANARY_OK && (whole.dtype == GRANARY_NULLTYPE || gr_dtype_is_complex(whole.dtype))) {
+    if (err == GRANARY_OK && !gr_tensor_dtype_good(whole.dtype)) {
         err = gr_fail(GRANARY_EINVAL, "parameter 'dtype': there is no reduction of '%.60s'", params->dtype);
     }
     if (err == GRANARY_OK) {

@@ -288,6 +288,27 @@ read_targets(struct gr_cutplan *plan, const json_t *list)
 }
 
 static granary_err
+read_guesses(struct gr_cutplan *plan, const json_t *list)
+{
+    plan->guesses = allocate(plan, json_array_size(list), sizeof *plan->guesses);
+    if (plan->guesses == NULL) {
+        return GRANARY_ENOMEM;
+    }
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *object = json_array_get(list, i);
+        const char *stage = json_string_value(json_object_get(object, "stage"));
+        struct gr_cutplan_guess *guess = &plan->guesses[plan->guess_count++];
+
+        guess->stage = stage == NULL ? plan->stage_count : gr_cutplan_find(plan, stage);
+        guess->most_bytes = json_number_value(json_object_get(object, "most_bytes"));
+        if (guess->stage == plan->stage_count || !json_is_number(json_object_get(object, "most_bytes"))) {
+            return gr_fail(GRANARY_EINVAL, "entry %zu of 'decided' needs a 'stage' that is there, and 'most_bytes'", i);
+        }
+    }
+    return GRANARY_OK;
+}
+
+static granary_err
 read_plan(void *context)
 {
     struct reading *reading = context;
@@ -311,7 +332,8 @@ read_plan(void *context)
     }
     plan->version = read_string(plan, root, "version", &err);
     err = err == GRANARY_OK ? read_stages(plan, json_object_get(root, "stages")) : err;
-    return err == GRANARY_OK ? read_targets(plan, json_object_get(root, "targets")) : err;
+    err = err == GRANARY_OK ? read_targets(plan, json_object_get(root, "targets")) : err;
+    return err == GRANARY_OK ? read_guesses(plan, json_object_get(root, "decided")) : err;
 }
 
 static granary_err

@@ -44,12 +44,20 @@ struct gr_cutplan_target {
     size_t stage; /* it has one partition */
 };
 
+/* A way was chosen in the belief that a stage's results have at most so many bytes. */
+struct gr_cutplan_guess {
+    size_t stage;
+    double most_bytes;
+};
+
 struct gr_cutplan {
     const char *version; /* of the granary that cut the graph */
     struct gr_cutplan_stage *stages;
     size_t stage_count;
     struct gr_cutplan_target *targets;
     size_t target_count;
+    struct gr_cutplan_guess *guesses;
+    size_t guess_count;
     struct gr_region *region; /* all of it, but for the graphs */
 };
 

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "contract/int128.h"
 #include "graph/dtype_class.h"
 
 /* The functions of contract/tensor_functions.def, and a few that are not operators of one shape. */
@@ -42,11 +41,12 @@ granary_dtype gr_dtype_part(granary_dtype dtype);
 bool gr_complex_parse(const char *text, double *ret_real, double *ret_imaginary);
 /* The error of an operator or a function that does not take complex numbers. Returns ETYPE */
 granary_err gr_complex_refuse(const char *name, granary_dtype dtype);
-/* The row where a part of a tensor begins that is cut along its first dimension. */
+/* The row where a part of a tensor begins that is cut along its first dimension: as `split` does it, where the first
+ * parts have a row more when they cannot be even. */
 static inline int64_t
 gr_tensor_part(int64_t rows, int64_t part, int64_t parts)
 {
-    return (int64_t)((gr_int128)rows * part / parts);
+    return rows / parts * part + (part < rows % parts ? part : rows % parts);
 }
 
 /* Whether an integer dtype has that value (beyond: the bits are those of a uint64 that no int64 is); the others take any.

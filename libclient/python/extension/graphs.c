@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "granary/cut.h"
 #include "granary/sql.h"
 
 /* ---- submitted ---- */
@@ -336,6 +337,64 @@ sql_submit(PyObject *object, PyObject *args, PyObject *keywords)
     return err == GRANARY_OK ? PyUnicode_FromString(key) : fail(err);
 }
 
+/* Sizes that were found: pairs of a digest and bytes. The texts are Python's. NULL: a Python error is set */
+static granary_cut_size *
+sizes_convert(PyObject *list, size_t *ret_count)
+{
+    const Py_ssize_t count = PyList_Size(list);
+    granary_cut_size *sizes = count < 0 ? NULL : PyMem_Calloc((size_t)count + 1, sizeof *sizes);
+
+    for (Py_ssize_t i = 0; sizes != NULL && i < count; i++) {
+        long long bytes;
+
+        if (!PyArg_ParseTuple(PyList_GetItem(list, i), "sL", &sizes[i].digest, &bytes)) {
+            PyMem_Free(sizes);
+            return NULL;
+        }
+        sizes[i].bytes = bytes;
+    }
+    *ret_count = (size_t)count;
+    return sizes;
+}
+
+static PyObject *
+sql_cut(PyObject *object, PyObject *args)
+{
+    Client *self = (Client *)object;
+    granary_cut_options options = {.partitions = 0};
+    granary_cut_size *found = NULL;
+    granary_graph *graph = NULL;
+    long long partitions, smallest;
+    PyObject *sizes, *result = NULL;
+    const char *text;
+    char *plan = NULL;
+    Py_ssize_t length;
+    granary_err err;
+
+    if (!PyArg_ParseTuple(args, "s#LLO!", &text, &length, &partitions, &smallest, &PyList_Type, &sizes) ||
+        (found = sizes_convert(sizes, &options.size_count)) == NULL) {
+        return NULL;
+    }
+    if (client_enter(self) != NULL) {
+        options.partitions = partitions;
+        options.smallest_bytes = smallest;
+        options.sizes = found;
+        Py_BEGIN_ALLOW_THREADS
+        err = granary_sql_graph(self->client, text, (size_t)length, &graph);
+        if (err == GRANARY_OK) {
+            err = granary_graph_cut(self->client, graph, &options, &plan);
+            err = err == GRANARY_OK ? err : granary_sql_error(self->client, err, text, (size_t)length);
+        }
+        granary_graph_destroy(graph);
+        Py_END_ALLOW_THREADS
+        client_leave(self);
+        result = err == GRANARY_OK ? PyUnicode_FromString(plan) : fail(err);
+        free(plan);
+    }
+    PyMem_Free(found);
+    return result;
+}
+
 /* A graph's failure, in the words of its statement. */
 static PyObject *
 sql_fail(PyObject *object, PyObject *args)
@@ -590,6 +649,7 @@ PyMethodDef graph_methods[] = {
     {"sql_bind", sql_bind, METH_VARARGS, "sql_bind(text, names, values) -> text; names may be ()"},
     {"sql_execute", sql_execute, METH_VARARGS, "sql_execute(text) -> (command, rows, time)"},
     {"info", info, METH_VARARGS, "info(subject, since_version=0, timeout_ms=0) -> (list of dicts, version)"},
+    {"sql_cut", sql_cut, METH_VARARGS, "sql_cut(text, partitions, smallest_bytes, sizes) -> a plan of fragments"},
     {"export", export_library, METH_VARARGS, "export(path, name=None) -> version"},
     {"recall_clear", recall_clear, METH_NOARGS, "recall_clear() -> how many results"},
     {"pool_add", pool_add, METH_VARARGS, "pool_add(count, node=-1, timeout_ms=30000)"},

@@ -60,6 +60,8 @@ refused 1 "remote-dir: 'share' begins where .* write the whole path" 'remote-dir
 refused 1 "a byte of 0" 'memory = \0\n'
 refused 1 'a control character \(27\)' 'memory = \033[2J\n'
 refused 2 "confine-read = /usr contradicts confine in line 1: remove one" 'confine = no\nconfine-read = /usr\n'
+refused 2 "state = memory contradicts schedulers in line 1: who takes over would know no graph" 'schedulers = 2\nstate = memory\n'
+refused 1 "user-memory = 1G is for members of a group: add group" 'user-memory = 1G\n'
 refused 2 "disk-quota = 1G contradicts levels in line 1: add disk" 'levels = memory\ndisk-quota = 1G\n'
 printf 'executors = many\n' >"$user"
 expect 2 "^granary: up: $user:1: executors: 'many' is no number from 0 to 1024" granary up

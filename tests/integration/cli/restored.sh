@@ -70,6 +70,12 @@ import os, sys
 with open(sys.argv[1], "r+b") as ledger: ledger.seek(64); ledger.write(os.urandom(os.path.getsize(sys.argv[1]) - 64))
 END
 expect 8 'fsck --copy .* lists .* damage' granary restore "$work/cut"
+truncate -s 1000 "$work/cut/s1.index"
+granary restore --damaged "$work/cut" >/dev/null
+granary up --executors 1 >/dev/null 2>"$work/err"
+grep -q 'up: of what was there before, 0 objects and 1 session were lost or are damaged: .*/log/store.log names them' "$work/err" || fail "a session is lost in silence: $(cat "$work/err")"
+granary events | grep -q ' LOST .* objects 0  sessions 1' || fail "no event of a loss: $(granary events | tail -n 3)"
+granary down >/dev/null
 : >"$work/cut/backup.json"
 expect 8 'does not tell what it has' granary restore "$work/cut"
 [ -z "$(leftovers)" ] && [ ! -e "$work/i" ] || fail "a damaged backup left $(leftovers)"

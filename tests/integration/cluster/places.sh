@@ -12,10 +12,35 @@ answer() {
 }
 
 answer --on local:2
-answer --on local:1
+answer --on local:1 --timeline "$work/trace.json"
+python3 -c "import json, sys
+runs = [event for event in json.load(open(sys.argv[1])) if event['ph'] == 'X']
+assert sorted(event['name'] for event in runs) == ['s0', 's0', 's1', 's1', 's2', 's3'], runs
+assert all(event['dur'] > 0 and event['args']['bytes'] > 0 and event['args']['outcome'] == 'done' for event in runs), runs" "$work/trace.json"
+sed 's/{"name": "groups", "stage": "s2", "kind": "frame"}, //' "$work/plan.json" >"$work/tensor.json"
+granary run -e 1 --memory 64M --on local:1 "$work/tensor.json" --npy "$work/numbers.npy"
+granary run -e 1 --memory 64M --csv --discard "$work/graph.json" -o "numbers=$work/want.npy" >/dev/null
+same "$work/numbers.npy" "$work/want.npy"
 granary run -e 1 --memory 64M --on local:2 --csv --discard "$work/plan.json" -o "numbers=$work/numbers.npy" >"$work/got"
 granary run -e 1 --memory 64M --csv --discard "$work/graph.json" -o "numbers=$work/want.npy" | same /dev/stdin "$work/got"
 same "$work/numbers.npy" "$work/want.npy"
+nothing_left
+
+# SQL that is cut here.
+export GRANARY_INSTANCE="$work/i"
+granary up -e 1 --memory 128M >/dev/null
+statement="SELECT \"Origin State\" AS state, count(*) AS n, max(\"Speed IAS in knots\") AS fastest FROM '$PWD/$birds' GROUP BY 1 ORDER BY 2 DESC, 1"
+granary sql "$statement" >"$work/one"
+granary sql -e 1 --memory 64M --on local:2 --fragments 3 --fragment-bytes 1 "$statement" >"$work/several"
+same "$work/one" "$work/several"
+granary sql -e 1 --memory 64M --on local:1 --fragment-bytes 1 --keep kept "$statement" 2>/dev/null | same /dev/stdin "$work/one"
+granary sql "SELECT * FROM kept ORDER BY 2 DESC, 1" | same /dev/stdin "$work/one"
+granary sql -e 1 --memory 64M --on local:2 --fragment-bytes 1 \
+    "SELECT state FROM kept JOIN '$PWD/$birds' ON state = \"Origin State\" ORDER BY 1" >"$work/several" # at home: `kept` is no file
+granary sql "SELECT state FROM kept JOIN '$PWD/$birds' ON state = \"Origin State\" ORDER BY 1" | same /dev/stdin "$work/several"
+expect 2 "is for SELECT" granary sql --on local:1 "CREATE TABLE x (a int)"
+granary down >/dev/null
+unset GRANARY_INSTANCE
 nothing_left
 
 # Hosts: a command in the place of ssh runs what it is told to on this machine, unless it has a fault to play.
@@ -49,6 +74,13 @@ d="$work/it's"
 mkdir "$d"
 on one # a name that a shell would take apart
 
+# Results that stay do not end with the command.
+granary run "$work/plan.json" --on ssh:one --directory "$d" --keep stays >/dev/null 2>&1
+granary sql --csv "SELECT sum(s) AS s FROM 'stays/groups'" 2>/dev/null | grep -qx 18 || fail "rows that stay"
+granary read stays/numbers >/dev/null
+granary forget stays
+[ "$(granary ls --json)" = "[]" ] || fail "objects are left: $(granary ls)"
+
 # One that fails has its fragments run elsewhere, and is left alone after three times.
 on broken,two
 grep -q "on broken: ssh: connect to host broken: No route to host: it is tried again" "$work/err" || fail "said: $(cat "$work/err")"
@@ -79,6 +111,7 @@ expect 2 "is no host" granary run "$work/plan.json" --on ssh:a,,b --directory "$
 expect 2 "is no host" granary run "$work/plan.json" --on ssh:-oProxyCommand=x --directory "$d"
 expect 2 "--directory DIR" granary run "$work/plan.json" --on ssh:a
 expect 4 "cluster up" granary run "$work/plan.json" --on slurm
+expect 2 "write --on WHERE" granary run "$work/graph.json" --timeline "$work/trace.json"
 expect 2 "name one of them" granary run "$work/plan.json" --on local:1 --explain
 expect 4 "no target of that name" granary run "$work/plan.json" --on local:1 -o "none=$work/x.csv"
 

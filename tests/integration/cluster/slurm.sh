@@ -108,6 +108,20 @@ granary cluster status | grep -Eq "^n2 +$version +1 +64" || fail "status: $(gran
 [ "$(granary cluster status --json | python3 -c 'import json, sys; print(sum(n["fragments"] for n in json.load(sys.stdin)["nodes"]))')" = 6 ] || fail "fragments: $(granary cluster status)"
 [ "$(ls -A "$work/shared"/*)" = "$(printf 'counts\njob.log\nnodes')" ] || fail "files of the plan are left: $(ls -A "$work/shared"/*)"
 
+# SQL: some of TPC-H's queries, with all tables cut that have more than 100 kB.
+mkdir "$work/tpch"
+granary-tpch-gen 0.01 "$work/tpch" >/dev/null
+granary up -e 1 --memory 128M >/dev/null
+for table in "$work"/tpch/*.csv; do
+    granary sql "CREATE VIEW $(basename "$table" .csv) AS SELECT * FROM '$table'" >/dev/null
+done
+for query in q01 q03 q13 q18; do
+    granary sql --csv "@tools/bench/tpch/$query.sql" >"$work/one"
+    granary sql --csv --on slurm --fragment-bytes 100k "@tools/bench/tpch/$query.sql" >"$work/several" 2>"$work/err" || fail "$query: $(cat "$work/err")"
+    same "$work/one" "$work/several"
+done
+granary down >/dev/null
+
 # A version that differs, by the node's name.
 sed -i 's/^version .*/version 9.9.9/' "$work/shared"/*/nodes/n2
 expect 1 "node n2 has granary 9.9.9, and this machine $version: install the same version" granary run -e 1 --on slurm "$work/plan.json"

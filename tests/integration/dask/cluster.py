@@ -38,7 +38,7 @@ def until(condition, what='it', patience=PATIENCE_S):
     while not (found := condition()):
         if time.monotonic() > ends:
             raise AssertionError(f'{what} did not happen in {patience} s')
-        time.sleep(0.01)
+        time.sleep(0.05)
     return found
 
 
@@ -56,7 +56,7 @@ def processes(word):
 class Cluster:
     """directory: of its own, named in the environment of all that it starts."""
 
-    def __init__(self, workers=2, options=(), environment=None, executors=1, memory='128M', nodes=True):
+    def __init__(self, workers=2, options=(), environment=None, executors=1, memory='128M', nodes=True, security=None):
         self.directory = tempfile.mkdtemp(prefix='granary-dask-')
         self.environment = {**os.environ, 'TMPDIR': self.directory, **(environment or {})}
         self.options = options
@@ -69,7 +69,7 @@ class Cluster:
             for number in range(workers):
                 self.add(f'n{number + 1}')
             until(lambda: os.path.exists(self.file), 'the scheduler')
-            self.client = Client(scheduler_file=self.file)
+            self.client = Client(scheduler_file=self.file, timeout=10, security=security)
             self.client.wait_for_workers(workers, timeout=PATIENCE_S)
             if nodes:
                 granary.dask.start_nodes(self.client, executors=executors, memory=memory)
@@ -116,14 +116,15 @@ class Cluster:
     def store(self, name):
         """Processes of the worker's instance."""
         instance = self.on(name, lambda node: node.session.instance)
-        return [pid for pid in processes(instance) if pid != self.workers[name].pid]
+        return [pid for pid in processes(instance) if os.path.dirname(os.path.realpath(f'/proc/{pid}/exe')) == os.path.realpath(BIN)]
 
     def left(self):
         """What lies on the nodes, when nothing is wanted of them: graphs and objects, by node."""
         return {address: one for address, one in self.client.run(_with_node, _left, ()).items() if any(one)}
 
     def close(self):
-        self.note()
+        if self.shared:
+            self.note()
         if self.client is not None:
             self.client.close()
         for one in self.started[::-1]:

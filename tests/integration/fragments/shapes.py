@@ -21,7 +21,7 @@ chosen = sys.argv[5:]
 
 # What is gathered although it is cut, by the name of a case: none but these.
 GATHERED = {'cumsum': 'window', 'rolling': 'window', 'slice': 'slice', 'sample': 'sample', 'whole window': 'window', 'recursive': 'recurse',
-            'not in': 'join', 'beside': 'concat', 'melt': 'melt', 'duplicated': 'duplicated'}
+            'not in': 'join', 'beside': 'concat', 'described': 'describe', 'matmul': 'matmul', 'matmul and sum': 'matmul', 'transposed': 'transpose', 'melt': 'melt', 'duplicated': 'duplicated'}
 
 # (name, statement): over a (k, s, x, d: nulls and repetitions), b (k, y: fewer keys, repeated) and c (k, z: small).
 STATEMENTS = [
@@ -81,6 +81,7 @@ STATEMENTS = [
     ('rank', "SELECT k, x, rank() OVER (PARTITION BY s ORDER BY d DESC, k) AS r FROM a ORDER BY s, r, x LIMIT 90"),
     ('window of joined', "SELECT a.k, y, lag(y) OVER (PARTITION BY a.k ORDER BY y, x) AS p FROM a JOIN b ON a.k = b.k"),
     ('top of each', "SELECT * FROM (SELECT k, x, row_number() OVER (PARTITION BY k ORDER BY x DESC) AS r FROM a) WHERE r <= 2"),
+    ('windowed twice', "WITH w AS (SELECT k, x, row_number() OVER (PARTITION BY k ORDER BY x) AS r FROM a) SELECT p.k, p.x, q.x AS y FROM w p JOIN w q ON p.k = q.k AND p.r = q.r + 1"),
     ('whole window', "SELECT k, sum(x) OVER () AS t FROM a"),
     ('unnest', "SELECT k, u FROM (SELECT k, [x, x * 2] AS l FROM a), UNNEST(l) AS t(u)"),
     ('recursive', "WITH RECURSIVE r(n) AS (SELECT min(k) FROM a UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT n FROM r"),
@@ -125,6 +126,31 @@ def graphs(read):
     ]
 
 
+def tensors():
+    """(name, nodes): the target is `answer`. Rows of the first dimension are cut unevenly."""
+    x = node('random', shape=[301, 7], seed=5)
+    y = node('random', shape=[301, 7], seed=6, distribution='normal')
+    v = node('random', shape=[7], seed=7)
+    both = {'x': x, 'y': y, 'v': v}
+    return [
+        ('tensor', {'answer': x}),
+        ('element-wise', {**both, 'p': node('multiply', ['x', 'y']), 'q': node('subtract', ['p', 'v']), 'answer': node('maximum', ['q'], value=0)}),
+        ('fused sum', {**both, 'p': node('multiply', ['x', 'y']), 'answer': node('sum', ['p'])}),
+        ('sum of columns', {**both, 'answer': node('sum', ['y'], axes=[0], keepdims=True)}),
+        ('sum of rows', {**both, 'answer': node('sum', ['y'], axes=[1])}),
+        ('std of columns', {**both, 'answer': node('std', ['y'], axes=[0], ddof=1)}),
+        ('mean and centre', {**both, 'm': node('mean', ['y'], axes=[0]), 'answer': node('subtract', ['y', 'm'])}),
+        ('argmax', {**both, 'answer': node('argmax', ['y'], axes=[0])}),
+        ('argmax of all', {**both, 'answer': node('argmax', ['y'])}),
+        ('integers', {'a': node('arange', stop=1000), 'b': node('multiply', ['a'], value=3), 'answer': node('prod', ['b'], axes=[0])}),
+        ('matmul', {**both, 'w': node('random', shape=[7, 5], seed=8), 'answer': node('matmul', ['x', 'w'])}),
+        ('matmul and sum', {**both, 'w': node('random', shape=[7, 5], seed=8), 'p': node('matmul', ['x', 'w']), 'answer': node('mean', ['p'], axes=[0])}),
+        ('transposed', {**both, 'answer': node('transpose', ['x'])}),
+        ('tensor to frame', {**both, 'f': node('from_tensor', ['x'], columns=list('abcdefg')), 'g': node('filter', ['f'], where='a > 0.3'),
+                             'answer': node('sort', ['g'], by=['b'])}),
+    ]
+
+
 def write(path, header, rows):
     path.write_text(''.join(','.join('' if v is None else str(v) for v in row) + '\n' for row in [header, *rows]))
 
@@ -150,6 +176,25 @@ def make_tables(directory, rows):
           [[i % 20, i % 200, i, f'id{i % 20}', f'id{i % 200}', f'id{i}', round(draw.random() * 100, 6)] for i in range(100, rows + 100)])
 
 
+FORMATS = ['parquet', 'arrow', 'ndjson', 'csv.gz', 'folder']
+
+
+def write_formats(machines, directory):
+    """The rows of `a` in files of other formats, and in three files of a folder."""
+    for ending in FORMATS[:-1]:
+        machines.command(0, 'sql', '-o', f'{directory}/a.{ending}', 'SELECT * FROM a')
+    (directory / 'folder').mkdir()
+    for n in range(3):
+        machines.command(0, 'sql', '-o', f'{directory}/folder/{n}.parquet', f'SELECT * FROM a WHERE k % 3 = {n}')
+
+
+def formats(directory):
+    for ending in FORMATS:
+        path = f'{directory}/folder/' if ending == 'folder' else f'{directory}/a.{ending}'
+        yield f'rows of {ending}', ['sql', f"SELECT k, s, x, d FROM '{path}' WHERE x > 0.3"], None, 'result'
+        yield f'groups of {ending}', ['sql', f"SELECT s, count(*) AS n, first(x) AS f FROM '{path}' GROUP BY s ORDER BY n, s"], None, 'result'
+
+
 def suites(directory):
     for text in pathlib.Path(questions).read_text().split('\n\n'):
         head, _, graph = text.partition('\n')
@@ -165,6 +210,9 @@ def cases(directory):
         yield name, ['sql', statement], None, 'result'
     for name, nodes in graphs(read):
         yield name, ['run', '-'], json.dumps({'nodes': nodes, 'targets': ['answer']}), 'answer'
+    yield from formats(directory)
+    for name, nodes in tensors():
+        yield name, ['run', '-'], json.dumps({'nodes': nodes, 'targets': ['answer']}), 'answer'
     for name, graph in suites(directory):
         yield name, ['run', '-'], json.dumps(graph), 'answer'
 
@@ -173,7 +221,7 @@ def try_case(machines, name, command, text, target):
     plan = json.loads(machines.command(0, command[0], '--fragments', partitions, '--fragment-bytes', '2k', command[1], text=text))
     run = machines.run(plan)
     discard = ['--discard'] if command[0] == 'run' else []
-    for option in ['--csv', '--schema']:
+    for option in ['--json'] if plan['targets'][0]['kind'] == 'tensor' else ['--csv', '--schema']:
         found, expected = run.text(target, option), machines.command(0, command[0], option, *discard, command[1], text=text)
         if found != expected:
             different = [(i, *pair) for i, pair in enumerate(zip(found.splitlines(), expected.splitlines())) if pair[0] != pair[1]]
@@ -192,6 +240,7 @@ def main():
         make_tables(directory, 3000)
         for table in 'abc':
             machines.command(0, 'sql', f"CREATE VIEW {table} AS SELECT * FROM '{directory}/{table}.csv'")
+        write_formats(machines, directory)
         for name, command, text, target in cases(directory):
             if chosen and name not in chosen:
                 continue

@@ -154,6 +154,136 @@ def check_shuffles(granary, rng):
         places.clear()
 
 
+def check_sorts(granary, rng):
+    """Samples of all places cut the sort; parts are about even, equal rows are together, and sorted parts are the whole."""
+    orders = [(['s'], {}, (700, 0, 321)), (['kf', 'k'], {'descending': [True, False]}, (900, 30)), (['kf'], {'nan_largest': True, 'nulls': ['first']}, (300, 200)),
+              (['d', 's'], {'nulls': ['first', 'last'], 'descending': [False, True]}, (10, 600)), (['n'], {'descending': [True]}, (2000, 100, 100)), (['i'], {}, (0, 0))]
+    for by, order, counts in orders:
+        parts = 1 + len(by) + len(counts)
+        places = Places(granary, rng, counts)
+        samples = places.stage({'x': {'op': 'sort_sample', 'input': 't', 'by': by, 'rows': 200, **order}}, places.tables)
+        assert all(len(chunks) == 1 for chunks in samples)
+        seen = granary.run({'t': {'op': 'table', 'ids': sum(samples, [])}, 'x': {'op': 'head', 'rows': 10**6, 'input': 't'}}, 'x')
+        assert list(seen) == [*by, '#rows'] and seen['#rows'].values.sum() == sum(counts) and len(seen['#rows']) <= 260 * len(counts)
+        dealt = places.stage({'samples': {'op': 'table', 'ids': sum(samples, [])}, 'x': {'op': 'shuffle_sorted', 'inputs': ['t', 'samples'], 'by': by, 'parts': parts, **order}},
+                             places.tables)
+        assert all(len(chunks) == parts for chunks in dealt)
+        ordered = places.stage({'x': {'op': 'sort', 'input': 't', 'by': by, **order}}, places.parts(dealt))
+        want = granary.run({'t': places.all, 'x': {'op': 'sort', 'input': 't', 'by': by, **order}}, 'x')
+        must_be(places.read(ordered), want, f'sorted by {by}')
+        frames = [granary.run({'t': {'op': 'table', 'ids': ids}, 'x': {'op': 'head', 'rows': 10**6, 'input': 't'}}, 'x') for ids in ordered]
+        keys = [{repr([(None if c.valid is not None and not c.valid[r] else c.values[r] + (0.0 if name == 'kf' else c.values[r] * 0 if name != 's' else '')) for name, c in
+                       ((name, frame[name]) for name in by)]) for r in range(len(frame['n']))} for frame in frames]
+        assert sum(map(len, keys)) == len(set().union(*keys)), 'equal rows are in two parts'
+        if by == ['n']:
+            assert max(len(frame['n']) for frame in frames) < 1.6 * sum(counts) / parts, [len(frame['n']) for frame in frames]
+        places.clear()
+
+
+def check_hot(granary, rng):
+    """A key that most rows have: its rows are dealt to all parts, and a join finds them."""
+    def skewed(rng, rows, encoded):
+        common = rng.random(rows) < 0.8
+        return {'k': Column('string', ['hot' if c else f'k{i}' for c, i in zip(common, rng.integers(0, 40, rows))], rng.random(rows) > 0.05, encoded),
+                'n': Column('int64', np.arange(rows))}
+
+    places = Places(granary, rng, (500, 0, 700), skewed)
+    other = granary.put({'k': Column('string', ['hot', 'hot'] + [f'k{i}' for i in range(30)]), 'w': Column('int64', np.arange(32))}, 3)
+    hot = granary.put({'k': Column('string', ['hot', '']  , [True, False])}, 2)
+    shuffle = {'op': 'shuffle', 'keys': ['k'], 'parts': 3, 'inputs': ['t', 'hot']}
+    for how in ('inner', 'left', 'semi', 'anti'):
+        left = places.stage({'hot': hot, 'x': {**shuffle, 'hot': 'deal', 'number': 'at', 'part': 'PLACE'}}, places.tables)
+        right = places.stage({'hot': hot, 'x': {**shuffle, 'hot': 'copy'}}, [other])
+        rows = [granary.run({'t': t, 'x': {'op': 'count_rows', 'input': 't'}}, 'x') for t in places.parts(left)]
+        counts = [int(next(iter(r.values())).values[0]) for r in rows]
+        assert sum(counts) == 1200 and max(counts) < 560, counts
+        join = {'op': 'join', 'inputs': ['t', 'r'], 'on': ['k'], 'how': how}
+        joined = [granary.submit({'t': a, 'r': b, 'x': join}, ['x']) for a, b in zip(places.parts(left), places.parts(right))]
+        ids = sum([chunks_of(granary, key, 'x') for key in joined], [])
+        ours = granary.run({'t': {'op': 'table', 'ids': ids}, 'o': {'op': 'sort', 'by': 'at', 'input': 't'}, 'x': {'op': 'drop', 'columns': ['at'], 'input': 'o'}}, 'x')
+        must_be(ours, granary.run({'t': places.all, 'r': other, 'x': join}, 'x'), how)
+        for key in joined:
+            granary.delete(key)
+        places.clear()
+
+
+FLOATS = ['sum', 'prod', 'max', 'min', 'mean', 'nansum', 'nanprod', 'nanmax', 'nanmin', 'nanmean', 'var', 'std', 'nanvar', 'nanstd', 'all', 'any', 'count_nonzero']
+
+
+def tensor(granary, values):
+    name = {'f8': 'float64', 'f4': 'float32', 'i8': 'int64', 'i4': 'int32', 'u1': 'uint8', 'b1': 'bool'}[values.dtype.str[1:]]
+    return {'op': 'array', 'ids': [granary.put_tensor(values)], 'shape': list(values.shape), 'dtype': name}
+
+
+def check_reductions(granary, rng):
+    """Rows of a tensor in several places, cut in other ways than the whole."""
+    for shape, axes, dtype, parts in (((37, 5), None, 'f8', 3), ((40, 6, 3), [0], 'f8', 2), ((31, 4, 2), [0, -1], 'f4', 4), ((29,), [0], 'i8', 5), ((12, 7), [0], 'i4', 2),
+                                      ((2, 3), None, 'u1', 4), ((23, 5), [0], '?', 2)):
+        values = rng.normal(0, 100, shape)
+        values = values > 0 if dtype == '?' else np.round(values if dtype[0] == 'f' else abs(values)).astype(dtype)
+        if dtype == 'f8':
+            values[rng.random(shape) < 0.05] = np.nan
+        whole = tensor(granary, values)
+        rows = [tensor(granary, part) for part in np.array_split(values, parts)]
+        more = {} if axes is None else {'axes': axes}
+        functions = FLOATS + (['argmax', 'argmin'] if axes is None or len(axes) == 1 else [])
+        for function in functions if dtype == 'f8' else rng.choice(functions, 6, replace=False).tolist():
+            given = {'function': function, **more}
+            keys = [granary.submit({'t': row, 'x': {'op': 'reduce_partial', 'input': 't', 'shape': list(shape), 'part': p, 'parts': parts, **given}}, ['x'], chunk_bytes=64 * p)
+                    for p, row in enumerate(rows)]
+            ids = [chunks_of(granary, key, 'x') for key in keys]
+            assert all(len(found) == 1 for found in ids)
+            result = {'keepdims': bool(rng.integers(2)), **({'ddof': 1} if function in ('var', 'nanstd') else {})}
+            ours = granary.run({'o': {'op': 'object', 'ids': sum(ids, [])},
+                                'x': {'op': 'reduce_combine', 'input': 'o', 'shape': list(shape), 'dtype': whole['dtype'], **given, **result}}, 'x')
+            want = granary.run({'t': whole, 'x': {'op': function, 'input': 't', **more, **result}}, 'x')
+            same = ours.dtype == want.dtype and ours.shape == want.shape and np.array_equal(ours, want, equal_nan=ours.dtype.kind == 'f')
+            assert same, f'{function} {shape} {axes} {dtype}: {ours} is not {want}'
+            for key in keys:
+                granary.delete(key)
+
+
+def check_fused_reduction(granary, rng):
+    """What comes before the first half is computed in it, also of rows and a column that stretch."""
+    a, b = rng.normal(size=(50, 6)), rng.normal(size=6)
+    nodes = {'b': tensor(granary, b), 's': {'op': 'multiply', 'inputs': ['t', 'b']}, 'e': {'op': 'exp', 'input': 's'}}
+    keys = [granary.submit({'t': tensor(granary, rows), **nodes, 'x': {'op': 'reduce_partial', 'function': 'mean', 'axes': [0], 'input': 'e'}}, ['x'],
+                           chunk_bytes=200) for rows in (a[:20], a[20:])]
+    ids = sum([chunks_of(granary, key, 'x') for key in keys], [])
+    ours = granary.run({'o': {'op': 'object', 'ids': ids}, 'x': {'op': 'reduce_combine', 'function': 'mean', 'axes': [0], 'input': 'o', 'shape': [50, 6], 'dtype': 'float64'}}, 'x')
+    want = granary.run({'t': tensor(granary, a), **nodes, 'x': {'op': 'mean', 'axes': [0], 'input': 'e'}}, 'x')
+    assert np.array_equal(ours, want) and np.allclose(want, np.exp(a * b).mean(0)), (ours, want)
+
+    def combine(words, ids=ids, **other):
+        node = {'op': 'reduce_combine', 'function': 'mean', 'axes': [0], 'input': 'o', 'shape': [50, 6], 'dtype': 'float64', **other}
+        granary.fails({'o': {'op': 'object', 'ids': ids}, 'x': node}, 'x', *words)
+
+    combine(['another shape'], shape=[50, 7])
+    combine(['float64, and not float32'], dtype='float32')
+    combine(["no reduction 'meen'"], function='meen')
+    combine(['the first axis'], axes=[1])
+    combine(['partial result of max'], function='max')
+    combine(['no partial result'], ids=[put_object(granary, b'nothing', b'')])
+    combine(["'dtype'"], dtype='string')
+    table = {'t': granary.put({'n': Column('int64', np.arange(3))}), 'x': {'op': 'reduce_partial', 'function': 'sum', 'input': 't'}}
+    granary.fails(table, 'x', 'works on tensors')
+    part = {'t': tensor(granary, a[:20]), 'x': {'op': 'reduce_partial', 'function': 'argmax', 'input': 't', 'part': 0, 'parts': 2}}
+    granary.fails(part, 'x', "'shape' is missing")
+    granary.fails({**part, 'x': {**part['x'], 'shape': [50, 6]}}, 'x', 'is not part 0 of 2')
+    granary.fails({**part, 'x': {**part['x'], 'part': 2}}, 'x', "'part' is 2 of 2")
+    good = read_object(granary, ids[0])[0]
+    for _ in range(int(os.environ.get('GRANARY_DAMAGED', '15'))):
+        data = bytearray(good)
+        at = int(rng.integers(0, 24)) * 4 if rng.random() < 0.6 else int(rng.integers(0, len(data) // 4)) * 4
+        data[at:at + 4] = int(rng.choice([0, 1, 2**31 - 1, 2**31, 2**32 - 1, 8, rng.integers(0, 2**32)])).to_bytes(4, 'little')
+        try:
+            granary.run({'o': {'op': 'object', 'ids': [put_object(granary, data, b'')]}, 'x': {'op': 'reduce_combine', 'function': 'mean', 'axes': [0], 'input': 'o', 'shape': [50, 6], 'dtype': 'float64'}}, 'x')
+        except GranaryError as error:
+            check_alive(error)
+    for key in keys:
+        granary.delete(key)
+
+
 def check_types(granary, rng):
     """Both sides of a join meet when they are dealt in the dtypes that are compared."""
     left = granary.put({'k': Column('int32', rng.integers(0, 50, 400).astype('i4'), rng.random(400) > 0.1), 'v': Column('int64', np.arange(400))}, 3)
@@ -173,7 +303,7 @@ def check_types(granary, rng):
 
 def check_refusals(granary, rng):
     table = granary.put(random_columns(rng, 30, True))
-    tensor = granary.put_tensor(np.arange(5.0))
+    a_tensor = granary.put_tensor(np.arange(5.0))
     group = {'keys': ['s'], 'aggregate': {'v': 'sum(i)'}}
     key = granary.submit({'t': table, 'x': {'op': 'groupby_partial', 'input': 't', **group}}, ['x'])
     made = chunks_of(granary, key, 'x')
@@ -183,7 +313,7 @@ def check_refusals(granary, rng):
         granary.fails({'o': {'op': 'object', 'ids': ids}, 'x': {'op': 'groupby_combine', 'input': 'o', **group, **rows, **other}}, 'x', *words)
 
     combine(table['ids'], ['no partial result of groupby'])
-    combine(made + [tensor], ['no partial result of groupby'])
+    combine(made + [a_tensor], ['no partial result of groupby'])
     combine([put_object(granary, b'hello, these are no groups, but more bytes than the head of a table of groups would have', b'')], ['it is no partial result'])
     combine(made, ['other aggregates'], aggregate={'v': 'sum(i)', 'w': 'size'})
     combine(made, ['other'], aggregate={'v': 'mean(i)', 'w': 'min(i)'})
@@ -202,6 +332,8 @@ def check_refusals(granary, rng):
     granary.fails({'t': table, 'x': {**shuffle, 'number': 'i'}}, 'x', "column 'i' already")
     granary.fails({'t': table, 'x': {**shuffle, 'types': []}}, 'x', '1 keys, not 0')
     granary.fails({'t': table, 'x': {**shuffle, 'keys': ['z']}}, 'x', "'z'")
+    granary.fails({'t': table, 'x': {**shuffle, 'hot': 'deal'}}, 'x', 'second input')
+    granary.fails({'t': table, 'x': {'op': 'shuffle_sorted', 'inputs': ['t', 't'], 'by': ['s'], 'parts': 2}}, 'x', "'#rows'", 'sort_sample')
     granary.delete(key)
 
 
@@ -233,6 +365,10 @@ def main(seed):
         check_filtered_groups(granary, rng)
         check_shuffles(granary, rng)
         check_types(granary, rng)
+        check_sorts(granary, rng)
+        check_hot(granary, rng)
+        check_reductions(granary, rng)
+        check_fused_reduction(granary, rng)
         check_refusals(granary, rng)
         check_damage(granary, rng)
 

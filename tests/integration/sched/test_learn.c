@@ -156,6 +156,24 @@ sources_have_their_types(void **state)
     granary__graph__free_unpacked(message, NULL);
 }
 
+/* A part of a tensor has rows of its own; a part of a file has its columns. */
+static void
+parts_have_their_types(void **state)
+{
+    Granary__Graph *message =
+        read_graph("\"n\": {\"op\": \"read_npy\", \"path\": \"@/a.npy\", \"part\": 0, \"parts\": 2},"
+                   "\"m\": {\"op\": \"read_npy\", \"path\": \"@/a.npy\", \"part\": 1, \"parts\": 2},"
+                   "\"f\": {\"op\": \"read_csv\", \"path\": \"@/rows.csv\", \"part\": 1, \"parts\": 2}");
+    struct gr_graph *graph = NULL;
+
+    assert_ok(gr_learn(*state, message, &graph));
+    assert_int_equal(type_of(graph, "n")->shape[0], 2);
+    assert_int_equal(type_of(graph, "m")->shape[0], 1);
+    assert_columns(graph, "f", "a int64, b string, c date");
+    gr_graph_destroy(graph);
+    granary__graph__free_unpacked(message, NULL);
+}
+
 static void
 assert_refused(granary_client *client, const char *nodes, granary_err err, const char *words)
 {
@@ -214,6 +232,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sources_have_their_types),
+        cmocka_unit_test(parts_have_their_types),
         cmocka_unit_test(what_is_wrong_is_said_of_its_node),
         cmocka_unit_test(without_memory_nothing_is_learnt),
     };

@@ -267,7 +267,7 @@ def a_browser_is_told_no_secret(line):
 
 def a_report_is_whole_or_not_there(line):
     file = pathlib.Path(line.base, 'report.html')
-    line.must('report', 'strange', '-o', str(file))
+    assert line.must('report', 'strange', '-o', str(file)) == f'{file} has the report of graph strange\n'
     text = file.read_text()
     assert text.startswith('<!doctype html>') and text.rstrip().endswith('</html>') and 'src=' not in text and '<script>alert' not in text
     data = json.loads(text.split('window.GRANARY_REPORT = ')[1].split(';\n</script>')[0])
@@ -299,10 +299,21 @@ def a_page_comes_with_its_instance(line):
     assert url in line.must('status')
     url_file = pathlib.Path(line.environment['GRANARY_INSTANCE'], 'web.url')
     assert url_file.read_text() == url and url_file.stat().st_mode & 0o077 == 0
-    os.kill(pid_of(line, 'web'), signal.SIGKILL)
-    until('another page', lambda: url_file.exists() and url_file.read_text() not in ('', url))
+    killed = pid_of(line, 'web')
+    os.kill(killed, signal.SIGKILL)
+    until('another page', lambda: pid_of(line, 'web') not in (0, killed))
+    assert url_file.read_text() == url, 'pages that are open go on'
+    upgraded = line.must('upgrade', '--all')
+    assert 'web' in upgraded and url_file.read_text() == url, upgraded
     line.must('down')
     assert not url_file.exists()
+    url_file.parent.mkdir(mode=0o700)
+    for left in ('', url[:-1], url + 'x', url.replace('127.0.0.1', 'localhost'), 'x' * 5000, f'http://127.0.0.1:{"9" * 100}/x'):
+        url_file.write_text(left)
+        web = Web(line, '--listen', '127.0.0.1:0')
+        assert web.url not in (left, url), 'what is no address, and an orderly end, give a new one'
+        web.end()
+    url_file.parent.rmdir()
     ended = line.call('up', '--executors', '0', '--http=0.0.0.0:0')
     assert ended.returncode != 0 and '--listen 0.0.0.0:0' in ended.stderr, ended.stderr
     assert line.call('status').returncode == 3, 'nothing is left of it'

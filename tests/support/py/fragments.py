@@ -18,8 +18,8 @@ DTYPES = {'|b1': 'bool', '|i1': 'int8', '|u1': 'uint8', '<i2': 'int16', '<u2': '
 
 
 class Machines:
-    def __init__(self, binaries, count, memory='256M'):
-        self.machines = [CommandLine(binaries, memory=memory) for _ in range(count)]
+    def __init__(self, binaries, count=1, memory='256M', places=None):
+        self.machines = places or [CommandLine(binaries, memory=memory) for _ in range(count)]
         self.made = {}  # by machine and key of a fragment: ids of its chunks
         self.moved = {}  # by machine, id, and machine: the id there
         self.moving = threading.Lock()
@@ -89,7 +89,7 @@ class Run:
             dtype = DTYPES[re.search(r"'descr': '([^']*)'", header)[1]]
         chunk = shapes[0]
         if len(chunks) == 1:
-            return {'shape': chunk, 'chunk': chunk, 'dtype': dtype} if chunk else {'shape': [], 'dtype': dtype}
+            return {'shape': chunk, 'chunk': [max(n, 1) for n in chunk], 'dtype': dtype} if chunk else {'shape': [], 'dtype': dtype}
         rows = chunk[1:] == shapes[-1][1:]
         assert rows, 'the driver of tests knows blocks of rows alone'
         return {'shape': [sum(shape[0] for shape in shapes), *chunk[1:]], 'chunk': chunk, 'dtype': dtype}
@@ -128,8 +128,10 @@ class Run:
         return chunks
 
     def bytes(self, stage):
-        return sum(json.loads(self.machines.command(number, 'stat', '--json', name))['size']
-                   for chunks in self.chunks[stage] for number, name in chunks)
+        return sum(self.bytes_of(chunks) for chunks in self.chunks[stage])
+
+    def bytes_of(self, chunks):
+        return sum(json.loads(self.machines.command(number, 'stat', '--json', name))['data_bytes'] for number, name in chunks)
 
     def text(self, target, *options):
         """A target, as `granary run` prints it."""

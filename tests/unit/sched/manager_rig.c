@@ -161,12 +161,12 @@ turn(struct rig *rig)
     manager_actions_done(rig->manager, count);
 }
 
-struct rig *
-rig_create(uint32_t executors)
+static struct rig *
+create(uint32_t executors, bool store_is_shared)
 {
     struct rig *rig = calloc(1, sizeof *rig);
 
-    rig->manager = manager_create(&(struct manager_options){.memory_bytes = 1000});
+    rig->manager = manager_create(&(struct manager_options){.memory_bytes = 1000, .store_is_shared = store_is_shared});
     for (uint32_t i = 1; i <= executors; i++) {
         manager_executor_joined(rig->manager, i, 0, 1000 + i);
     }
@@ -174,6 +174,18 @@ rig_create(uint32_t executors)
     fake_plan_feeds = 0;
     fake_plan_feed_err = GRANARY_OK;
     return rig;
+}
+
+struct rig *
+rig_create(uint32_t executors)
+{
+    return create(executors, false);
+}
+
+struct rig *
+rig_create_member(uint32_t executors)
+{
+    return create(executors, true);
 }
 
 void

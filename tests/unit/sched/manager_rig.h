@@ -51,6 +51,8 @@ struct rig {
 /* End a turn: do what the manager asks for. */
 void turn(struct rig *rig);
 struct rig *rig_create(uint32_t executors);
+/* The same, at a store in which other schedulers make objects. */
+struct rig *rig_create_member(uint32_t executors);
 void rig_destroy(struct rig *rig);
 /* Each request has its own ticket, from 1. */
 granary_err request(struct rig *rig, Granary__Request *message, int64_t now_ns);

@@ -401,6 +401,36 @@ owned_graphs_go_with_their_process(void **state)
     rig_destroy(rig);
 }
 
+/* Two schedulers make objects in one store: those of one key differ. A graph still goes with its process, unless it got a name. */
+static void
+ids_in_a_shared_store_are_ones_own(void **state)
+{
+    struct rig *rig = rig_create_member(1);
+    struct rig *other = rig_create_member(1);
+    granary_id id;
+
+    (void)state;
+    assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
+    assert_int_equal(submit(other, "k", LINES("!a make")), GRANARY_OK);
+    id = given_to(rig, "a")->output;
+    assert_memory_not_equal(&id, &given_to(other, "a")->output, sizeof id);
+    assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
+    assert_int_equal(rig->count, 1);
+
+    succeed(other, "a");
+    assert_int_equal(submit_owned(other, "owned", 5, 6, LINES("!b make")), GRANARY_OK);
+    succeed(other, "b");
+    assert_int_equal(submit_owned(other, "named", 5, 6, LINES("!c make")), GRANARY_OK);
+    succeed(other, "c");
+    assert_int_equal(rename_to(other, "named", "table", false), GRANARY_OK);
+    manager_owner_ended(other->manager, 5, 6, 0);
+    turn(other);
+    assert_int_equal(refer(other, GRANARY__REQUEST__BODY_RESULT, "owned", "b"), GRANARY_ENOENT);
+    assert_int_equal(refer(other, GRANARY__REQUEST__BODY_RESULT, "table", "c"), GRANARY_OK);
+    rig_destroy(rig);
+    rig_destroy(other);
+}
+
 /* The next scheduler knows the owners; a graph that has got a name since has none. */
 static void
 owners_are_kept(void **state)
@@ -508,6 +538,7 @@ main(void)
         cmocka_unit_test(the_same_key_is_the_same_graph),
         cmocka_unit_test(a_key_passes_to_another_graph),
         cmocka_unit_test(owned_graphs_go_with_their_process),
+        cmocka_unit_test(ids_in_a_shared_store_are_ones_own),
         cmocka_unit_test(owners_are_kept),
         cmocka_unit_test(bad_submissions_leave_nothing),
         cmocka_unit_test(waits_time_out),

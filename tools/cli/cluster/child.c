@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,11 +25,14 @@ become(const char *const *argv, int in, int out, int err)
 
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)signal(SIGINT, SIG_DFL);
+    (void)signal(SIGTERM, SIG_DFL);
     (void)signal(SIGPIPE, SIG_DFL);
     if (dup2(in, STDIN_FILENO) < 0 || dup2(out, STDOUT_FILENO) < 0 || (err >= 0 && dup2(err, STDERR_FILENO) < 0)) {
         _exit(NO_COMMAND);
     }
     (void)execvp(argv[0], (char *const *)(uintptr_t)argv);
+    (void)dprintf(STDERR_FILENO, "granary: %s: %s\n", argv[0], strerror(errno));
     _exit(NO_COMMAND);
 }
 
@@ -101,4 +107,60 @@ child_run(const char *const *argv, const char *input, bool quiet, struct gr_buf 
     gr_fd_close(&out_fd);
     gr_fd_close(&err_fd);
     return err;
+}
+
+granary_err
+child_start(const char *const *argv, pid_t *ret_pid, int *ret_pidfd, int *ret_output)
+{
+    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int output = memfd_create("output", MFD_CLOEXEC);
+    int pidfd = -1;
+    pid_t pid = -1, parent = getpid();
+    granary_err err = null_fd < 0 || output < 0 || (pid = fork()) < 0 ? gr_fail_errno("%s", argv[0]) : GRANARY_OK;
+
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() == parent) {
+            become(argv, null_fd, output, output);
+        }
+        _exit(NO_COMMAND);
+    }
+    if (err == GRANARY_OK && (pidfd = gr_pidfd_open(pid)) < 0) {
+        err = gr_fail_errno("%s", argv[0]);
+        (void)kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, 0);
+    }
+    gr_fd_close(&null_fd);
+    if (err != GRANARY_OK) {
+        gr_fd_close(&output);
+        return err;
+    }
+    *ret_pid = pid;
+    *ret_pidfd = pidfd;
+    *ret_output = output;
+    return GRANARY_OK;
+}
+
+void
+child_message(int output, char ret_message[CHILD_MESSAGE_MAX])
+{
+    static const char mark[] = "granary: ";
+    static const char command[] = "cluster fragment: ";
+    off_t size = lseek(output, 0, SEEK_END);
+    off_t from = size > CHILD_MESSAGE_MAX - 1 ? size - (CHILD_MESSAGE_MAX - 1) : 0;
+    ssize_t n = pread(output, ret_message, CHILD_MESSAGE_MAX - 1, from);
+    char *line, *at;
+
+    ret_message[n < 0 ? 0 : n] = '\0';
+    for (n = (ssize_t)strlen(ret_message); n > 0 && ret_message[n - 1] == '\n'; n--) {
+        ret_message[n - 1] = '\0';
+    }
+    for (line = ret_message, at = ret_message; (at = strstr(at, mark)) != NULL; at++) {
+        line = at == ret_message || at[-1] == '\n' ? at + strlen(mark) : line;
+    }
+    if (line == ret_message && (at = strrchr(ret_message, '\n')) != NULL) {
+        line = at + 1;
+    }
+    line += strncmp(line, command, strlen(command)) == 0 ? strlen(command) : 0;
+    memmove(ret_message, line, strlen(line) + 1);
 }

@@ -3,6 +3,7 @@
 #define CLI_CLUSTER_CHILD_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/text/buf.h"
 #include "granary/types.h"
@@ -16,5 +17,19 @@
  * Errors  ENOENT there is no such command · EFAILED naming it: its exit status is not 0
  */
 granary_err child_run(const char *const *argv, const char *input, bool quiet, struct gr_buf *out);
+
+#define CHILD_MESSAGE_MAX 4096
+
+/*
+ * Start a command that ends with this thread at the latest, and do not wait for it.
+ *
+ * ret_output  what it prints and says, in memory; to be closed
+ * ret_pidfd   poll() tells its end; to be closed
+ * Errors      errno's. A command that is not there ends with status 127, and says so
+ */
+granary_err child_start(const char *const *argv, pid_t *ret_pid, int *ret_pidfd, int *ret_output);
+
+/* The last line that a command of ours has said, without its beginning; or the last one at all. */
+void child_message(int output, char ret_message[CHILD_MESSAGE_MAX]);
 
 #endif

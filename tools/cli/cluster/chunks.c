@@ -159,7 +159,6 @@ open_chunk(const struct chunks_of *of, const struct chunks *chunks, size_t k, ch
 struct check {
     int fd;
     char *room;
-    size_t size;
 };
 
 static granary_err

@@ -5,29 +5,24 @@
 #include "cli/cluster/drive.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/text/buf.h"
+#include "cli/cluster/child.h"
 #include "cli/command/cli.h"
 
 #define TRIES         3 /* of a fragment, and of a place in a row */
 #define SLOW_TIMES    3 /* as long as the median of those done: it is started elsewhere, too */
 #define SLOW_LEAST_MS 2000
 #define END_MS        5000 /* a process has to end after SIGTERM */
-#define MESSAGE_MAX   4096
 #define NOBODY        SIZE_MAX
 
 enum state { WAITING, RUNNING, DONE };
@@ -63,9 +58,13 @@ struct drive {
     struct pollfd *polls;
     int64_t *took_ns; /* by those that are done, sorted */
     size_t took_count;
+    struct trace *trace;
+    uint64_t *bytes; /* of each stage's results so far */
+    size_t wrong;    /* a stage with more than the plan was made for; NOBODY */
+    bool heeds;      /* the run ends with that */
     bool failed;
     granary_err err;
-    char message[MESSAGE_MAX];
+    char message[CHILD_MESSAGE_MAX];
 };
 
 static void
@@ -181,56 +180,18 @@ slow_work(const struct drive *drive, size_t place, int64_t *ret_due)
 
 /* ---- processes ---- */
 
-/* Only what is safe between fork() and exec. */
-static void
-become(const char *const *argv, int output, pid_t parent)
-{
-    int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    sigset_t none;
-
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    (void)signal(SIGINT, SIG_DFL);
-    (void)signal(SIGTERM, SIG_DFL);
-    (void)signal(SIGPIPE, SIG_DFL);
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent || dup2(output, STDERR_FILENO) < 0) {
-        _exit(1);
-    }
-    (void)dup2(null_fd, STDIN_FILENO);
-    (void)dup2(output, STDOUT_FILENO);
-    (void)execvp(argv[0], (char *const *)(uintptr_t)argv);
-    (void)dprintf(STDERR_FILENO, "granary: %s: %s\n", argv[0], strerror(errno));
-    _exit(127);
-}
-
 static granary_err
 start(struct drive *drive, size_t place, size_t w)
 {
     struct work *work = &drive->works[w];
     struct slot *slot = &drive->slots[place];
     struct places_command command;
-    pid_t parent = getpid();
+    granary_err err;
 
     places_fragment(drive->places, place, drive->path, drive->plan->stages[work->stage].name, work->partition,
                     &command);
-    slot->output = memfd_create("granary fragment", MFD_CLOEXEC);
-    if (slot->output < 0) {
-        return gr_fail_errno("memfd_create");
-    }
-    slot->pid = fork();
-    if (slot->pid == 0) {
-        become(command.argv, slot->output, parent);
-    }
-    slot->pidfd = slot->pid < 0 ? -1 : gr_pidfd_open(slot->pid);
-    if (slot->pidfd < 0) {
-        granary_err err = gr_fail_errno("cannot start %s", command.argv[0]);
-
-        if (slot->pid > 0) {
-            (void)kill(slot->pid, SIGKILL);
-            (void)waitpid(slot->pid, NULL, 0);
-        }
-        gr_fd_close(&slot->output);
+    err = child_start(command.argv, &slot->pid, &slot->pidfd, &slot->output);
+    if (err != GRANARY_OK) {
         return err;
     }
     slot->work = w;
@@ -239,31 +200,6 @@ start(struct drive *drive, size_t place, size_t w)
     work->state = RUNNING;
     work->copies++;
     return GRANARY_OK;
-}
-
-/* The last line that a process of ours has said, or the last one at all. */
-static void
-read_message(int output, char ret_message[MESSAGE_MAX])
-{
-    static const char mark[] = "granary: ";
-    static const char command[] = "cluster fragment: ";
-    off_t size = lseek(output, 0, SEEK_END);
-    off_t from = size > MESSAGE_MAX - 1 ? size - (MESSAGE_MAX - 1) : 0;
-    ssize_t n = pread(output, ret_message, MESSAGE_MAX - 1, from);
-    char *line, *at;
-
-    ret_message[n < 0 ? 0 : n] = '\0';
-    for (n = (ssize_t)strlen(ret_message); n > 0 && ret_message[n - 1] == '\n'; n--) {
-        ret_message[n - 1] = '\0';
-    }
-    for (line = ret_message, at = ret_message; (at = strstr(at, mark)) != NULL; at++) {
-        line = at == ret_message || at[-1] == '\n' ? at + strlen(mark) : line;
-    }
-    if (line == ret_message && (at = strrchr(ret_message, '\n')) != NULL) {
-        line = at + 1;
-    }
-    line += strncmp(line, command, strlen(command)) == 0 ? strlen(command) : 0;
-    memmove(ret_message, line, strlen(line) + 1);
 }
 
 static granary_err
@@ -292,7 +228,7 @@ note_time(struct drive *drive, int64_t took_ns)
 
 /* Whether it is whole as seen from here. A directory of a network may show a file late: looking at all of it helps. */
 static granary_err
-check_done(const struct drive *drive, const struct work *work)
+check_done(const struct drive *drive, const struct work *work, uint64_t *ret_bytes)
 {
     struct chunks_of of = chunks_of(drive, work);
     struct chunks chunks = {.count = 0};
@@ -307,6 +243,9 @@ check_done(const struct drive *drive, const struct work *work)
             (void)closedir(stream);
         }
         err = chunks_read(&of, &chunks);
+    }
+    for (size_t k = 0; k < chunks.count; k++) {
+        *ret_bytes += chunks.files[k].bytes;
     }
     chunks_free(&chunks);
     return err == GRANARY_ENOENT
@@ -334,12 +273,13 @@ static void
 look_at_inputs(struct drive *drive, const struct work *work)
 {
     const struct gr_cutplan_stage *stage = &drive->plan->stages[work->stage];
+    uint64_t bytes = 0;
 
     for (size_t i = 0; i < stage->input_count; i++) {
         struct work *from = &drive->works[drive->first[stage->inputs[i].stage]];
 
         for (uint32_t p = 0; p < drive->plan->stages[stage->inputs[i].stage].partitions; p++) {
-            if (from[p].state == DONE && check_done(drive, &from[p]) != GRANARY_OK) {
+            if (from[p].state == DONE && check_done(drive, &from[p], &bytes) != GRANARY_OK) {
                 from[p].state = WAITING;
                 from[p].tries++;
                 drive->left[from[p].stage]++;
@@ -360,7 +300,7 @@ failed_work(struct drive *drive, size_t place, struct work *work, granary_err er
     work->tries++;
     slot->failures++;
     if (err == GRANARY_ECORRUPT) {
-        char message[MESSAGE_MAX];
+        char message[CHILD_MESSAGE_MAX];
 
         (void)snprintf(message, sizeof message, "%s", granary_error_message());
         look_at_inputs(drive, work);
@@ -383,6 +323,20 @@ failed_work(struct drive *drive, size_t place, struct work *work, granary_err er
     }
 }
 
+/* Another way may be better when results are larger than the plan was made for. */
+static void
+compare_guesses(struct drive *drive, size_t stage)
+{
+    for (size_t g = 0; g < drive->plan->guess_count; g++) {
+        const struct gr_cutplan_guess *guess = &drive->plan->guesses[g];
+
+        if (drive->heeds && guess->stage == stage && drive->left[stage] == 0 &&
+            (double)drive->bytes[stage] > guess->most_bytes) {
+            drive->wrong = stage;
+        }
+    }
+}
+
 /* A process has ended. */
 static void
 end_slot(struct drive *drive, size_t place)
@@ -392,13 +346,18 @@ end_slot(struct drive *drive, size_t place)
     struct work *work = &drive->works[w];
     const struct gr_cutplan_stage *stage = &drive->plan->stages[work->stage];
     int status = 0;
+    uint64_t bytes = 0;
     granary_err err;
 
     (void)waitpid(slot->pid, &status, 0);
     gr_fd_close(&slot->pidfd);
     slot->work = NOBODY;
     work->copies--;
-    err = WIFEXITED(status) && WEXITSTATUS(status) == 0 ? check_done(drive, work) : err_of_status(status);
+    err = WIFEXITED(status) && WEXITSTATUS(status) == 0 ? check_done(drive, work, &bytes) : err_of_status(status);
+    trace_add(drive->trace, stage->name, work->partition, place, slot->started_ns, bytes,
+              slot->dropped       ? "overtaken"
+              : err == GRANARY_OK ? "done"
+                                  : "failed");
     if (slot->dropped || work->state == DONE || drive->failed) {
         /* It does not matter any more. */
     } else if (err == GRANARY_OK) {
@@ -406,15 +365,17 @@ end_slot(struct drive *drive, size_t place)
         drive->left[work->stage]--;
         drive->done++;
         slot->failures = 0;
+        drive->bytes[work->stage] += bytes;
+        compare_guesses(drive, work->stage);
         note_time(drive, gr_now_ns() - slot->started_ns);
         drop_copies(drive, w);
     } else {
-        char message[MESSAGE_MAX];
+        char message[CHILD_MESSAGE_MAX];
 
         if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
             (void)snprintf(message, sizeof message, "%s", granary_error_message());
         } else {
-            read_message(slot->output, message);
+            child_message(slot->output, message);
         }
         if (WIFSIGNALED(status)) {
             (void)snprintf(message, sizeof message, "its process was killed by signal %d", WTERMSIG(status));
@@ -505,7 +466,7 @@ run(struct drive *drive, int timeout_ms)
 {
     int64_t deadline = gr_deadline_ns(timeout_ms > 0 ? timeout_ms : -1);
 
-    while (drive->done < drive->count && !drive->failed) {
+    while (drive->done < drive->count && !drive->failed && drive->wrong == NOBODY) {
         int64_t due = fill_places(drive);
 
         if (gr_now_ns() >= deadline) {
@@ -530,12 +491,13 @@ make_works(struct drive *drive)
     }
     drive->works = calloc(drive->count, sizeof *drive->works);
     drive->first = calloc(plan->stage_count, sizeof *drive->first);
+    drive->bytes = calloc(plan->stage_count, sizeof *drive->bytes);
     drive->left = calloc(plan->stage_count, sizeof *drive->left);
     drive->took_ns = calloc(drive->count, sizeof *drive->took_ns);
     drive->slots = calloc(drive->places->count + 1, sizeof *drive->slots);
     drive->polls = calloc(drive->places->count + 1, sizeof *drive->polls);
-    if (drive->works == NULL || drive->first == NULL || drive->left == NULL || drive->took_ns == NULL ||
-        drive->slots == NULL || drive->polls == NULL) {
+    if (drive->works == NULL || drive->first == NULL || drive->left == NULL || drive->bytes == NULL ||
+        drive->took_ns == NULL || drive->slots == NULL || drive->polls == NULL) {
         return gr_no_memory("plan");
     }
     for (size_t s = 0; s < plan->stage_count; s++) {
@@ -552,15 +514,22 @@ make_works(struct drive *drive)
 }
 
 granary_err
-drive(const struct places *places, const struct gr_cutplan *plan, const char *path, int timeout_ms)
+drive(const struct places *places, const struct gr_cutplan *plan, const char *path, int timeout_ms, struct trace *trace,
+      size_t *ret_wrong, uint64_t *ret_bytes)
 {
-    struct drive drive = {.places = places, .plan = plan, .path = path};
+    struct drive drive = {
+        .places = places, .plan = plan, .path = path, .trace = trace, .wrong = NOBODY, .heeds = ret_wrong != NULL};
     granary_err err = make_works(&drive);
 
     err = err == GRANARY_OK ? run(&drive, timeout_ms) : err;
+    if (err == GRANARY_OK && drive.wrong != NOBODY) {
+        *ret_wrong = drive.wrong;
+        *ret_bytes = drive.bytes[drive.wrong];
+    }
     free(drive.works);
     free(drive.first);
     free(drive.left);
+    free(drive.bytes);
     free(drive.took_ns);
     free(drive.slots);
     free(drive.polls);

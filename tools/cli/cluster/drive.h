@@ -8,6 +8,7 @@
 #define CLI_CLUSTER_DRIVE_H
 
 #include "cli/cluster/places.h"
+#include "cli/cluster/trace.h"
 #include "graph_json/plan.h"
 
 /*
@@ -15,8 +16,13 @@
  *
  * path        of the plan's text, which all places see
  * timeout_ms  0: none
+ * trace       gets each run of a fragment
+ * ret_wrong   the number of a stage whose results are larger than the plan was made for: the run has ended there, and what
+ *             is done stays. NULL: that does not end it. Untouched else
+ * ret_bytes   ... and how large they are
  * Errors      the fragment's own, with its stage, partition and place · ETIMEDOUT · EUNREACHABLE no place is left
  */
-granary_err drive(const struct places *places, const struct gr_cutplan *plan, const char *path, int timeout_ms);
+granary_err drive(const struct places *places, const struct gr_cutplan *plan, const char *path, int timeout_ms,
+                  struct trace *trace, size_t *ret_wrong, uint64_t *ret_bytes);
 
 #endif

@@ -100,9 +100,13 @@ static granary_err
 put_together(const struct taking *taking, Granary__Graph *graph, Granary__Node *node)
 {
     Granary__Node **nodes = realloc(graph->nodes, (graph->n_nodes + taking->part_count) * sizeof *nodes);
-    granary_err err = nodes == NULL ? gr_no_memory("graph") : node_become(node, "concatenate");
+    granary_err err;
 
-    graph->nodes = nodes == NULL ? graph->nodes : nodes;
+    if (nodes == NULL) {
+        return gr_no_memory("graph");
+    }
+    graph->nodes = nodes;
+    err = node_become(node, "concatenate");
     node->inputs = err == GRANARY_OK ? calloc(taking->part_count, sizeof *node->inputs) : NULL;
     if (node->inputs == NULL) {
         return gr_no_memory("graph");

@@ -119,3 +119,44 @@ node_set_tensor(Granary__Node *node, granary_client *client, granary_id first, c
     granary_object_release(client, &view);
     return err;
 }
+
+granary_err
+node_copy(Granary__Graph *graph, size_t node)
+{
+    static const char ending[] = " (chunks)";
+    Granary__Node *reader = graph->nodes[node];
+    const bool is_tensor = strcmp(reader->op, "array") == 0;
+    const char *dtype = gr_attr_string(reader->attrs, reader->n_attrs, "dtype", "");
+    Granary__Node **nodes = realloc(graph->nodes, (graph->n_nodes + 1) * sizeof *nodes);
+    Granary__Node *copier;
+    char *name;
+    granary_err err;
+
+    if (nodes == NULL) {
+        return gr_no_memory("graph");
+    }
+    graph->nodes = nodes;
+    copier = malloc(sizeof *copier);
+    name = malloc(strlen(reader->name) + sizeof ending);
+    if (copier == NULL || name == NULL) {
+        free(copier);
+        free(name);
+        return gr_no_memory("graph");
+    }
+    (void)sprintf(name, "%s%s", reader->name, ending);
+    granary__node__init(copier);
+    copier->name = reader->name;
+    reader->name = name;
+    graph->nodes[node] = copier;
+    graph->nodes[graph->n_nodes++] = reader;
+    copier->inputs = calloc(1, sizeof *copier->inputs);
+    if (copier->inputs == NULL || (copier->inputs[0] = strdup(name)) == NULL) {
+        return gr_no_memory("graph");
+    }
+    copier->n_inputs = 1;
+    /* Operators that are not seen through: all rows of a frame, and the same elements of a tensor. */
+    err = node_become(copier, is_tensor ? "astype" : "filter");
+    return err != GRANARY_OK ? err
+           : is_tensor       ? node_set(copier, gr_attr_new_string("dtype", dtype))
+                             : node_set(copier, gr_attr_new_string("where", "true"));
+}

@@ -28,4 +28,10 @@ granary_err node_set_ids(Granary__Node *node, const granary_id *ids, size_t coun
 granary_err
 node_set_tensor(Granary__Node *node, granary_client *client, granary_id first, const int64_t *shape, int dims);
 
+/*
+ * Have the graph copy what the node reads, so that the result does not end with the objects: a new node reads, and this
+ * one, which keeps its name, copies. Errors: ENOMEM
+ */
+granary_err node_copy(Granary__Graph *graph, size_t node);
+
 #endif

@@ -8,13 +8,23 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "cli/cluster/dask.h"
 #include "cli/cluster/drive.h"
 #include "cli/cluster/node.h"
+#include "cli/command/cli.h"
 #include "graph_json/plan.h"
 
+#define PLANS_MAX 16
+
 struct on {
+    struct dask *dask; /* NULL: places have the fragments */
+    char *text;        /* Dask's plan */
+    size_t size;
     struct places places;
     struct gr_cutplan *plan;
+    struct gr_cutplan *before[PLANS_MAX]; /* whose results lie there, too */
+    size_t before_count;
+    struct trace trace;
     Granary__Graph *graph; /* which gathers the results, with a node for each target */
     char plan_path[PATH_MAX];
 };
@@ -22,15 +32,43 @@ struct on {
 granary_err
 on_open(const struct places_options *options, struct on **ret_on)
 {
-    struct on *on = calloc(1, sizeof *on);
-    granary_err err = on == NULL ? gr_no_memory("plan") : places_open(options, &on->places);
+    bool is_dask = strncmp(options->on, DASK_PREFIX, strlen(DASK_PREFIX)) == 0;
+    struct on *on;
+    granary_err err;
 
+    if (is_dask && options->timeline != NULL) {
+        return gr_fail(GRANARY_EINVAL,
+                       "--timeline: Dask's own page, at port 8787 of its scheduler, shows what runs where");
+    }
+    on = calloc(1, sizeof *on);
+    err = on == NULL ? gr_no_memory("plan")
+          : is_dask  ? dask_open(options, &on->dask)
+                     : places_open(options, &on->places);
     if (err != GRANARY_OK) {
         free(on);
         return err;
     }
+    trace_begin(&on->trace, options->timeline);
     *ret_on = on;
     return GRANARY_OK;
+}
+
+/* The plan that is to run becomes one of those before. */
+static void
+forget_plan(struct on *on)
+{
+    if (on->plan_path[0] != '\0') {
+        (void)unlink(on->plan_path);
+        on->plan_path[0] = '\0';
+    }
+    if (on->plan != NULL && on->before_count < PLANS_MAX) {
+        on->before[on->before_count++] = on->plan;
+    } else {
+        gr_cutplan_destroy(on->plan);
+    }
+    granary__graph__free_unpacked(on->graph, NULL);
+    on->plan = NULL;
+    on->graph = NULL;
 }
 
 void
@@ -39,19 +77,25 @@ on_close(struct on *on)
     if (on == NULL) {
         return;
     }
-    if (on->plan_path[0] != '\0') {
-        (void)unlink(on->plan_path);
+    forget_plan(on);
+    for (size_t i = 0; i < on->before_count; i++) {
+        gr_cutplan_destroy(on->before[i]);
     }
-    places_close(&on->places);
-    gr_cutplan_destroy(on->plan);
-    granary__graph__free_unpacked(on->graph, NULL);
+    if (trace_end(&on->trace, &on->places) != GRANARY_OK) {
+        cli_note("%s", granary_error_message());
+    }
+    if (on->dask == NULL) {
+        places_close(&on->places);
+    }
+    dask_close(on->dask);
+    free(on->text);
     free(on);
 }
 
 size_t
 on_places(const struct on *on)
 {
-    return on->places.count;
+    return on->dask != NULL ? dask_workers(on->dask) : on->places.count;
 }
 
 static granary_err
@@ -60,6 +104,11 @@ write_plan(struct on *on, const char *text, size_t size)
     granary_err err;
     int fd;
 
+    if (on->dask != NULL) {
+        on->text = strndup(text, size);
+        on->size = size;
+        return on->text == NULL ? gr_no_memory("plan") : GRANARY_OK;
+    }
     if (snprintf(on->plan_path, sizeof on->plan_path, "%s/plan-XXXXXX", on->places.directory) >=
         (int)sizeof on->plan_path) {
         on->plan_path[0] = '\0';
@@ -104,8 +153,10 @@ granary_err
 on_plan(struct on *on, const char *text, size_t size, Granary__Graph **ret_graph)
 {
     Granary__Graph *graph;
-    granary_err err = gr_cutplan_from_json(text, size, &on->plan);
+    granary_err err;
 
+    forget_plan(on);
+    err = gr_cutplan_from_json(text, size, &on->plan);
     if (err != GRANARY_OK) {
         return err;
     }
@@ -157,31 +208,51 @@ gather(const struct on *on, const struct gr_cutplan_target *target, granary_clie
     return err == GRANARY_OK ? err : gr_fail_in(err, "target '%s'", target->name);
 }
 
-/* Those that were needed. A run that has failed leaves them for the next one. */
 static void
-sweep(const struct on *on)
+sweep_plan(const struct on *on, const struct gr_cutplan *plan)
 {
-    const char **digests = calloc(on->plan->stage_count, sizeof *digests);
+    const char **digests = calloc(plan->stage_count, sizeof *digests);
 
-    for (size_t s = 0; digests != NULL && s < on->plan->stage_count; s++) {
-        digests[s] = on->plan->stages[s].digest;
+    for (size_t s = 0; digests != NULL && s < plan->stage_count; s++) {
+        digests[s] = plan->stages[s].digest;
     }
     if (digests != NULL) {
-        chunks_sweep(on->places.directory, digests, on->plan->stage_count);
+        chunks_sweep(on->places.directory, digests, plan->stage_count);
     }
     free(digests);
 }
 
 granary_err
-on_run(struct on *on, granary_client *client, int timeout_ms)
+on_run(struct on *on, granary_client *client, int timeout_ms, bool copies, struct on_size *ret_size)
 {
-    granary_err err = drive(&on->places, on->plan, on->plan_path, timeout_ms);
+    bool heeds = ret_size != NULL && on->before_count + 1 < PLANS_MAX;
+    size_t wrong;
+    uint64_t bytes = 0;
+    granary_err err;
 
+    if (ret_size != NULL) {
+        ret_size->digest[0] = '\0';
+    }
+    if (on->dask != NULL) { /* its driver heeds sizes itself */
+        return dask_run(on->dask, on->text, on->size, timeout_ms, client, on->graph);
+    }
+    wrong = on->plan->stage_count;
+    err = drive(&on->places, on->plan, on->plan_path, timeout_ms, &on->trace, heeds ? &wrong : NULL,
+                heeds ? &bytes : NULL);
+    if (err == GRANARY_OK && wrong < on->plan->stage_count) {
+        (void)snprintf(ret_size->digest, sizeof ret_size->digest, "%s", on->plan->stages[wrong].digest);
+        ret_size->bytes = (int64_t)bytes;
+        return err;
+    }
     for (size_t t = 0; t < on->plan->target_count && err == GRANARY_OK; t++) {
         err = gather(on, &on->plan->targets[t], client, on->graph->nodes[t]);
+        err = err == GRANARY_OK && copies ? node_copy(on->graph, t) : err;
     }
-    if (err == GRANARY_OK) {
-        sweep(on);
+    if (err == GRANARY_OK) { /* a run that has failed leaves them for the next one */
+        sweep_plan(on, on->plan);
+        for (size_t i = 0; i < on->before_count; i++) {
+            sweep_plan(on, on->before[i]);
+        }
     }
     return err;
 }

@@ -18,16 +18,28 @@ void on_close(struct on *on);
 /* How many fragments can run at a time. */
 size_t on_places(const struct on *on);
 
+/* What a stage's results were found to have. */
+struct on_size {
+    char digest[33];
+    int64_t bytes;
+};
+
 /*
- * Take a plan.
+ * Take a plan, in place of the one before.
  *
  * ret_graph  the graph that gathers its results, with a node for each target; on_run() fills it. It stays on's
  * Errors     as gr_cutplan_from_json()
  */
 granary_err on_plan(struct on *on, const char *text, size_t size, Granary__Graph **ret_graph);
 
-/* Run all fragments, and have the graph read their results, which live as long as the client. Errors: as drive() and
- * chunks_take() · ETYPE a target that is neither frame nor tensor */
-granary_err on_run(struct on *on, granary_client *client, int timeout_ms);
+/*
+ * Run all fragments, and have the graph read their results, which live as long as the client.
+ *
+ * copies    the graph's results are to outlive the client
+ * ret_size  filled when results are larger than the plan was made for, digest "" else. The graph is to be cut again then, and
+ *           that plan taken and run: what is done stays. NULL: the plan is run to its end
+ * Errors    as drive() and chunks_take() · ETYPE a target that is neither frame nor tensor
+ */
+granary_err on_run(struct on *on, granary_client *client, int timeout_ms, bool copies, struct on_size *ret_size);
 
 #endif

@@ -31,17 +31,18 @@ struct places {
 };
 
 struct places_options {
-    const char *on;        /* local:K, ssh:HOST,..., slurm */
+    const char *on;        /* local:K, ssh:HOST,..., slurm, dask:ADDRESS */
     const char *directory; /* NULL: none was named */
     const char *instance;  /* whose pilot job is meant; NULL: the default one's */
     const char *home;      /* the command's own instance */
     const char *session;   /* ... and its session; NULL: the default one */
     const char *memory;    /* of each private instance, as text; NULL: equal parts */
     int executors;         /* ... 0: equal parts */
+    const char *timeline;  /* a file that tells what ran where and when; NULL: none */
 };
 
 /* What --on takes, for its help. */
-#define PLACES_HELP "local:K (K instances of this machine), ssh:HOST,..., slurm"
+#define PLACES_HELP "local:K (K instances of this machine), ssh:HOST,..., slurm, dask:ADDRESS"
 
 /*
  * Get them ready. To be called before there are threads.

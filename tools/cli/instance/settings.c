@@ -370,6 +370,12 @@ find_files(struct settings *settings, const struct gr_instance *instance)
 
 /* ---- what counts ---- */
 
+static bool
+is_of_file(const struct setting *row)
+{
+    return row->from == FROM_SYSTEM || row->from == FROM_USER;
+}
+
 /* Two that one file says, and that cannot both be meant. */
 static granary_err
 contradict(struct settings *settings, const char *one, const char *other, const char *remedy)
@@ -377,11 +383,24 @@ contradict(struct settings *settings, const char *one, const char *other, const 
     const struct setting *first = row_of(settings, gr_option_find(settings_options, one));
     const struct setting *second = row_of(settings, gr_option_find(settings_options, other));
 
-    if (first->from != second->from || (first->from != FROM_SYSTEM && first->from != FROM_USER)) {
+    if (first->from != second->from || !is_of_file(first)) {
         return GRANARY_OK;
     }
     return gr_fail(GRANARY_EINVAL, "%s:%u: %s = %s contradicts %s in line %u: %s", second->path, second->lines[0],
                    second->option->name, second->values[0], first->option->name, first->lines[0], remedy);
+}
+
+/* A limit of members, where nobody is one. */
+static granary_err
+check_members(struct settings *settings)
+{
+    const struct setting *row = row_of(settings, gr_option_find(settings_options, "user-memory"));
+
+    if (settings->settled.options.group != NULL || !is_of_file(row)) {
+        return GRANARY_OK;
+    }
+    return gr_fail(GRANARY_EINVAL, "%s:%u: %s = %s is for members of a group: add group, or remove this line",
+                   row->path, row->lines[0], row->option->name, row->values[0]);
 }
 
 static granary_err
@@ -397,6 +416,12 @@ check_together(struct settings *settings)
         err = contradict(settings, "confine", "confine-read", remedy);
         err = err == GRANARY_OK ? contradict(settings, "confine", "confine-write", remedy) : err;
     }
+    if (err == GRANARY_OK && settled->options.schedulers > 1 && settled->options.state != NULL &&
+        strcmp(settled->options.state, "memory") == 0) {
+        err = contradict(settings, "schedulers", "state",
+                         "who takes over would know no graph: write sqlite, or remove one of the two");
+    }
+    err = err == GRANARY_OK ? check_members(settings) : err;
     if (err == GRANARY_OK && settled->options.levels != NULL) {
         err = granary_levels_parse(settled->options.levels, &levels);
     }

@@ -92,20 +92,27 @@ await_ready(const struct gr_instance *instance, int socket_fd, int watch_fd)
     return GRANARY_OK;
 }
 
-granary_err
-supervisor_summon(const struct gr_instance *instance, bool *ret_up)
+/* Nobody holds the locks: the socket, if there is one, is a service manager's, or a dead store's. */
+static granary_err
+summon(const struct gr_instance *instance, bool *ret_up)
 {
     int watch_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     int socket_fd = -1;
     granary_err err = GRANARY_OK;
 
-    *ret_up = supervisor_running(instance) != 0;
-    if (!*ret_up && watch_fd >= 0 && inotify_add_watch(watch_fd, instance->runtime, IN_MOVED_TO) >= 0 &&
-        !store_serves(instance) && (socket_fd = connect_to(instance)) >= 0) {
+    if (watch_fd >= 0 && inotify_add_watch(watch_fd, instance->runtime, IN_MOVED_TO) >= 0 &&
+        (socket_fd = connect_to(instance)) >= 0) {
         err = await_ready(instance, socket_fd, watch_fd);
         *ret_up = err == GRANARY_OK;
     }
     gr_fd_close(&socket_fd);
     gr_fd_close(&watch_fd);
     return err;
+}
+
+granary_err
+supervisor_summon(const struct gr_instance *instance, bool *ret_up)
+{
+    *ret_up = supervisor_running(instance) != 0;
+    return *ret_up || store_serves(instance) ? GRANARY_OK : summon(instance, ret_up);
 }

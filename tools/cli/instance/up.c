@@ -134,6 +134,37 @@ budget_of(const struct gr_instance *instance)
     return stat.capacity_bytes;
 }
 
+/* What a store before had and this one could not take over: it notes that before it says that it serves. */
+static void
+warn_of_loss(const struct gr_instance *instance)
+{
+    granary_flight_event batch[64], noted = {.sequence = 0}, lost = noted;
+    granary_inspector *inspector = NULL;
+    uint64_t next = 0;
+    size_t count = 0;
+
+    if (granary_inspect_open(instance->runtime, &inspector) != GRANARY_OK) {
+        return;
+    }
+    while (granary_inspect_events(inspector, &next, sizeof batch / sizeof batch[0], batch, &count) == GRANARY_OK &&
+           count > 0) {
+        for (size_t i = 0; i < count; i++) {
+            if (batch[i].kind == GR_EVENT_LOST) {
+                noted = batch[i];
+            } else if (batch[i].kind == GR_EVENT_START) {
+                lost = noted;
+                noted.sequence = 0;
+            }
+        }
+    }
+    granary_inspect_close(inspector);
+    if (lost.sequence != 0) {
+        cli_note("up: of what was there before, %" PRIu64 " object%s and %" PRIu64
+                 " session%s were lost or are damaged: %s/log/store.log names them",
+                 lost.a, cli_plural(lost.a), lost.b, cli_plural(lost.b), instance->runtime);
+    }
+}
+
 /* Who asks for more than there is, gets it killed with the store one day: that is to be said before. */
 static void
 warn_of_memory(const struct gr_memory_limits *limits, uint64_t budget)
@@ -190,6 +221,7 @@ tell_up(const struct cli *cli, const struct up *up, pid_t pid, const struct gr_m
 
     if (instance->shared[0] == '\0') {
         warn_of_memory(limits, budget);
+        warn_of_loss(instance);
     }
     if (cli->json) {
         open_instance(&json, instance, pid);

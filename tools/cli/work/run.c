@@ -166,7 +166,7 @@ choose_instance(struct run *run)
         return err;
     }
     if (up) {
-        if (run->private.memory != NULL || run->private.executors != 0) {
+        if ((run->private.memory != NULL || run->private.executors != 0) && run->on_where == NULL) {
             cli_note("%s: instance %s is up: --memory and --executors have no effect on it", run->cli->name,
                      instance.name);
         }
@@ -175,6 +175,9 @@ choose_instance(struct run *run)
     err = gr_instance_check_own(instance.runtime);
     if (err != GRANARY_OK) {
         return err;
+    }
+    if (run->acts && run->on_where != NULL) {
+        return gr_fail(GRANARY_EINVAL, "--on is for SELECT: the statement changes tables of this instance");
     }
     if (run->acts && instance.shared[0] == '\0') {
         return gr_fail(GRANARY_EUNREACHABLE,
@@ -404,6 +407,61 @@ discards(const struct run *run)
     return run->private_pid > 0 || (run->keep == NULL && (run->discard || run->explain || !run->source->keeps));
 }
 
+/* A plan for other machines, and the graph that gathers its results. */
+static granary_err
+cut_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, char **ret_plan)
+{
+    granary_cut_options options = {.partitions = run->fragments > 0 ? run->fragments : (int64_t)on_places(run->on),
+                                   .smallest_bytes = run->fragment_bytes,
+                                   .sizes = run->sizes,
+                                   .size_count = run->size_count};
+    struct parsed parsed = {.message = NULL};
+    granary_err err = parse_graph(text, size, &run->spooled, &parsed);
+
+    err = err == GRANARY_OK ? gr_cut(client, parsed.message, &options, ret_plan) : err;
+    parsed_free(&parsed);
+    return err;
+}
+
+static granary_err
+plan_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph **ret_graph)
+{
+    const bool is_plan = gr_cutplan_is_meant(text, size);
+    char *cut = NULL;
+    granary_err err = is_plan ? GRANARY_OK : cut_elsewhere(run, client, text, size, &cut);
+
+    if (err == GRANARY_OK) {
+        err = on_plan(run->on, is_plan ? text : cut, is_plan ? size : strlen(cut), ret_graph);
+    }
+    free(cut);
+    return err == GRANARY_OK || run->source->label != NULL ? err : gr_fail_in(err, "%s", run->label);
+}
+
+/* Run the plan. When results are larger than it was made for, the graph is cut again. */
+static granary_err
+do_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph **graph)
+{
+    const bool is_plan = gr_cutplan_is_meant(text, size);
+    struct on_size found;
+    granary_err err;
+
+    for (;;) {
+        const bool heeds = !is_plan && run->size_count < RUN_SIZES_MAX;
+        char *digest = heeds ? run->digests[run->size_count] : NULL;
+
+        err = on_run(run->on, client, run->timeout_ms, !discards(run), heeds ? &found : NULL);
+        if (err != GRANARY_OK || !heeds || found.digest[0] == '\0') {
+            return err;
+        }
+        memcpy(digest, found.digest, sizeof found.digest);
+        run->sizes[run->size_count++] = (granary_cut_size){.digest = digest, .bytes = found.bytes};
+        err = plan_elsewhere(run, client, text, size, graph);
+        if (err != GRANARY_OK) {
+            return err;
+        }
+    }
+}
+
 static int
 run_graph(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph *graph)
 {
@@ -424,12 +482,12 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
     if (err != GRANARY_OK) { /* before anything runs */
         return cli_fail(err, "%s", run->cli->name);
     }
-    if (run->on_where != NULL && (err = on_run(run->on, client, run->timeout_ms)) != GRANARY_OK) {
+    if (run->on_where != NULL && (err = do_elsewhere(run, client, text, size, &graph)) != GRANARY_OK) {
         return fail(run, client, err);
     }
     granary_id_format(granary_id_random(), fresh);
     discard_submitting(&run->remains, options.key, options.key == fresh);
-    err = run->spooled || names_objects(graph)
+    err = run->spooled || run->on != NULL || names_objects(graph)
               ? gr_submit(client, graph, &options, discards(run), key)
               : gr_submit_text(client, text, size, &options, sizeof options, discards(run), key);
     if (err == GRANARY_EEXIST) {
@@ -482,34 +540,6 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
         }
     }
     return status;
-}
-
-/* A plan for other machines, and the graph that gathers its results. */
-static granary_err
-cut_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, char **ret_plan)
-{
-    granary_cut_options options = {.partitions = run->fragments > 0 ? run->fragments : (int64_t)on_places(run->on),
-                                   .smallest_bytes = run->fragment_bytes};
-    struct parsed parsed = {.message = NULL};
-    granary_err err = parse_graph(text, size, &run->spooled, &parsed);
-
-    err = err == GRANARY_OK ? gr_cut(client, parsed.message, &options, ret_plan) : err;
-    parsed_free(&parsed);
-    return err;
-}
-
-static granary_err
-plan_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph **ret_graph)
-{
-    const bool is_plan = gr_cutplan_is_meant(text, size);
-    char *cut = NULL;
-    granary_err err = is_plan ? GRANARY_OK : cut_elsewhere(run, client, text, size, &cut);
-
-    if (err == GRANARY_OK) {
-        err = on_plan(run->on, is_plan ? text : cut, is_plan ? size : strlen(cut), ret_graph);
-    }
-    free(cut);
-    return err == GRANARY_OK || run->source->label != NULL ? err : gr_fail_in(err, "%s", run->label);
 }
 
 /* The graph, checked, and whether outputs fit to it. */
@@ -584,7 +614,8 @@ open_elsewhere(struct run *run)
                                            .home = run->cli->instance,
                                            .session = run->cli->session,
                                            .memory = run->private.memory,
-                                           .executors = run->private.executors};
+                                           .executors = run->private.executors,
+                                           .timeline = run->timeline};
 
     return on_open(&options, &run->on);
 }
@@ -633,6 +664,9 @@ prepare_run(struct cli *cli, struct run *run, char **ret_text, size_t *ret_size,
         return gr_fail(GRANARY_EINVAL, "--replace: nothing is named that it could replace: write --keep NAME, too");
     }
     run->acts = source->acts != NULL && source->acts(run->graph);
+    if (run->acts && run->on_where != NULL) {
+        return gr_fail(GRANARY_EINVAL, "--on is for SELECT: the statement changes tables of this instance");
+    }
     if (run->acts && (run->keep != NULL || run->explain || run->show_graph || run->fragments > 0 ||
                       run->single_file != NULL || run->output_count > 0)) {
         return gr_fail(GRANARY_EINVAL,
@@ -708,12 +742,12 @@ run_source(struct cli *cli)
              : run->fragments > 0 && run->on == NULL ? show_fragments(run, cli->client, parsed.message)
                                                      : run_graph(run, cli->client, text, size, parsed.message);
 out:
-    on_close(run->on);
     cli_disconnect(cli);
     discard_end(&run->remains);
     if (status < 0) { /* before what follows has errors of its own */
         status = cli_fail((granary_err)status, "%s", cli->name);
     }
+    on_close(run->on);
     private_stop(&run->private, &run->private_pid);
     parsed_free(&parsed);
     free(text);

@@ -7,6 +7,7 @@
 #include "cli/instance/supervisor.h"
 #include "cli/work/discard.h"
 #include "data/file/format.h"
+#include "granary/cut.h"
 
 struct on; /* cli/cluster/on.h */
 
@@ -33,6 +34,7 @@ extern const struct run_source sql_source;
 
 #define RUN_OUTPUTS_MAX 64
 #define RUN_PARAMS_MAX  256
+#define RUN_SIZES_MAX   15 /* of times that a graph is cut again */
 
 /* A graph or a statement, with its options. */
 struct run {
@@ -71,7 +73,11 @@ struct run {
     pid_t private_pid;
     const char *on_where;  /* --on: other machines, or instances, that do the work; NULL: none */
     const char *directory; /* which all of them see */
+    const char *timeline;  /* a file that tells what ran where and when */
     struct on *on;
+    granary_cut_size sizes[RUN_SIZES_MAX]; /* that were found while fragments ran */
+    char digests[RUN_SIZES_MAX][33];       /* of sizes */
+    size_t size_count;
     struct discard remains; /* of a graph that is to leave nothing in an instance of others */
     /* Of SQL alone. */
     const char *mode;      /* --mode, or NULL */

@@ -119,6 +119,9 @@ run_check(struct cli *cli)
     struct run *run = cli->self;
 
     run->explain = run->explain || run->analyze;
+    if (run->on_where == NULL && (run->directory != NULL || run->timeline != NULL)) {
+        return gr_fail(GRANARY_EINVAL, "--directory and --timeline are for several machines: write --on WHERE, too");
+    }
     if (run->on_where != NULL && (run->explain || run->show_graph)) {
         return gr_fail(GRANARY_EINVAL, "--on and --explain, --analyze or --graph: name one of them");
     }
@@ -165,12 +168,12 @@ run_check(struct cli *cli)
             i--;
         }
     }
-    if (run->fragments > 0 &&
+    if (run->fragments > 0 && run->on_where == NULL &&
         (run->keep != NULL || run->show_graph || run->analyze || run->output_count > 0 || run->single_file != NULL)) {
         return gr_fail(GRANARY_EINVAL, "--fragments shows a plan and runs nothing: leave out what is for results");
     }
-    if (run->fragments == 0 && run->fragment_bytes > 0) {
-        return gr_fail(GRANARY_EINVAL, "--fragment-bytes: for what? Write --fragments N, too");
+    if (run->fragments == 0 && run->fragment_bytes > 0 && run->on_where == NULL) {
+        return gr_fail(GRANARY_EINVAL, "--fragment-bytes: for what? Write --fragments N or --on WHERE, too");
     }
     return run->single_file != NULL && run->output_count > 0
                ? gr_fail(GRANARY_EINVAL, "--arrow, --npy and -o: each writes the result to one file: name one of them")
@@ -215,6 +218,8 @@ static const struct gr_option run_options[] = {
     {"replace", 0, NULL, "with --keep: replace the table or graph that has the name now",
      GR_OPTION_FLAG(struct run, replace)},
     {"on", 0, "WHERE", "run in fragments on several machines: " PLACES_HELP, GR_OPTION_TEXT(struct run, on_where)},
+    {"timeline", 0, "FILE", "with --on: write which fragment ran where and when, as a Chrome trace",
+     GR_OPTION_TEXT(struct run, timeline)},
     {"directory", 0, "DIR", "with --on: where the fragments' results lie; all machines see this directory",
      GR_OPTION_TEXT(struct run, directory)},
     {"executors", 'e', "N", "start N executors in the private instance, when no instance is up",

@@ -317,7 +317,7 @@
 
   G.views.events = view => {
     const text = h('input', {type: 'search', placeholder: 'beginning of an id', 'aria-label': 'Beginning of an id', change: () => run()});
-    const grid = new G.Grid([{key: 'sequence', width: 110, show: value => String(value)}, {key: 'time_ns', label: 'time', width: 130, show: value => { const at = new Date(value / 1e6); return `${at.toLocaleTimeString('en-GB')}.${String(at.getMilliseconds()).padStart(3, '0')}`; }}, {key: 'event', width: 150}, {key: 'id', label: 'object', width: 290, code: true}, {key: 'session', number: true, width: 80}, {key: 'client', number: true, width: 80}, {key: 'text', label: 'what happened', width: 420}],
+    const grid = new G.Grid([{key: 'sequence', width: 90, show: value => String(value)}, {key: 'time_ns', label: 'time', width: 115, show: value => { const at = new Date(value / 1e6); return `${at.toLocaleTimeString('en-GB')}.${String(at.getMilliseconds()).padStart(3, '0')}`; }}, {key: 'event', width: 135}, {key: 'id', label: 'object', width: 260, code: true}, {key: 'session', number: true, width: 65}, {key: 'client', number: true, width: 60}, {key: 'text', label: 'what happened', width: 460}],
       {caption: 'Events, the newest first', height: 640, empty: 'No event.'});
     const run = G.poll(view, async () => grid.set((await G.command('recorder', {last: 2000, id: text.value.trim() || null})).reverse()), G.every(2));
     return h('div', {class: 'views'}, panel(null, h('div', {class: 'bar'}, text, h('span', {class: 'soft'}, 'What the store noted last.')), grid.element));

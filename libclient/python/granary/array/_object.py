@@ -102,6 +102,14 @@ class Array:
         """The elements, read-only; in place when they are in one chunk."""
         return _run.value_of(self._node)
 
+    def collect(self, *, on: Any, progress: Any = None, timeout: Optional[float] = None) -> Any:
+        """Computed by the workers of a Client of Dask (docs/dask.md): an array in this process's instance."""
+        from ..dask import run
+
+        with _run._settling:
+            graph = _run.Graph([self._node], engine())
+        return run(on, graph.text(), progress=progress, timeout=timeout)[graph.targets[0]]
+
     def persist(self, name: str, *, replace: bool = False) -> Array:
         """Compute it and keep it under a name, until somebody deletes that: `granary forget NAME`. stored(NAME) reads it."""
         using = engine()

@@ -19,11 +19,12 @@ from typing import Any, Mapping, Optional, Union
 
 from .._progress import Progress
 from . import _cut, _drive, _plugin, _results
+from ._collections import Source, from_dask, to_dask
 from ._handle import Handle
 from ._plan import Plan
 from ._wire import TransferFailed
 
-__all__ = ["Handle", "Plan", "TransferFailed", "run", "sql", "start_nodes"]
+__all__ = ["Handle", "Plan", "Source", "TransferFailed", "from_dask", "run", "sql", "start_nodes", "to_dask"]
 
 
 def start_nodes(client: Any, executors: Optional[int] = None, memory: Optional[str] = None, **options: Any) -> None:
@@ -31,29 +32,44 @@ def start_nodes(client: Any, executors: Optional[int] = None, memory: Optional[s
     _plugin.ready(client, {"executors": executors, "memory": memory, **options})
 
 
-def sql(client: Any, text: str, partitions: Optional[int] = None, *, progress: Progress = None, timeout: Optional[float] = None,
-        priority: int = 0) -> Any:
+def sql(client: Any, text: str, partitions: Optional[int] = None, *, smallest: Optional[int] = None, progress: Progress = None,
+        timeout: Optional[float] = None, priority: int = 0, stay: bool = False, **frames: Source) -> Any:
     """Run a SELECT on the cluster. It gives a Frame in the instance of this process, or a DataFrame when it has none.
 
     partitions  into how many parts large files are cut; default: as many as there are workers
+    smallest    bytes: smaller files are read as a whole wherever they are needed; default 64 MiB
     progress    True for a bar, or a function that is told shares from 0 to 1
     timeout     seconds; a TimeoutError then, and nothing is left of it
     priority    of Dask: work of a higher one goes first
+    stay        the result stays on the nodes: a future of Dask, which to_dask() takes
+    frames      what from_dask() gave, by the names that stand in FROM
     """
     _plugin.ready(client)
-    return _value(client, _cut.sql(client, text, partitions), progress, timeout, priority)["result"]
+    plan, again = _cut.sql(client, _named(text, frames), partitions, smallest)
+    return _value(client, plan, progress, timeout, priority, stay, again)["result"]
 
 
-def run(client: Any, graph: Union[str, Mapping[str, Any], Plan], partitions: Optional[int] = None, *, progress: Progress = None,
-        timeout: Optional[float] = None, priority: int = 0) -> dict[str, Any]:
+def _named(text: str, frames: Mapping[str, Source]) -> str:
+    from ..frames._sql import _Statement
+
+    statement = _Statement(text)
+    statement.frames.update(frames)  # type: ignore[arg-type]
+    return statement.written()
+
+
+def run(client: Any, graph: Union[str, Mapping[str, Any], Plan], partitions: Optional[int] = None, *, smallest: Optional[int] = None,
+        progress: Progress = None, timeout: Optional[float] = None, priority: int = 0, stay: bool = False) -> dict[str, Any]:
     """Run a graph (docs/graph-format.md), or a plan of fragments, on the cluster. It gives what each target is, by name."""
     _plugin.ready(client)
-    plan = graph if isinstance(graph, Plan) else _cut.graph(client, graph, partitions)
-    return _value(client, plan, progress, timeout, priority)
+    plan = graph if isinstance(graph, Plan) else _cut.graph(client, graph, partitions, smallest)
+    return _value(client, plan, progress, timeout, priority, stay)
 
 
-def _value(client: Any, plan: Plan, progress: Progress, timeout: Optional[float], priority: int) -> dict[str, Any]:
-    futures = _drive.run(client, plan, progress, timeout, priority)
+def _value(client: Any, plan: Plan, progress: Progress, timeout: Optional[float], priority: int, stay: bool,
+           again: Optional[_cut.Again] = None) -> dict[str, Any]:
+    futures = _drive.run(client, plan, progress, timeout, priority, again)
+    if stay:
+        return futures
     session = _results.session_here()
     if session is None:
         return {name: _results.without(client, one) for name, one in futures.items()}

@@ -4,13 +4,17 @@ from __future__ import annotations
 import time
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from distributed import as_completed, wait
+from distributed import as_completed
 
-from .._errors import Cancelled, TimedOut, VersionMismatch
+from .._errors import Cancelled, Invalid, TimedOut, Unsupported, VersionMismatch
 from .._granary import VERSION
+from .._log import logger
 from .._progress import Progress, shown
-from . import _plugin
+from . import _plugin, _results
+from ._collections import source_of
+from ._cut import Again
 from ._handle import Handle
+from ._node import place_of
 from ._plan import Plan, Stage
 
 
@@ -19,28 +23,70 @@ def fragment(stage: Stage, partition: int, reads: Sequence[Any]) -> Handle:
     return _plugin.here().run(stage, partition, reads)
 
 
-def tasks(plan: Plan) -> Dict[str, Tuple[Any, ...]]:
-    """Dask's graph."""
-    made: Dict[str, Tuple[Any, ...]] = {}
+def tasks(plan: Plan, home: Sequence[str] = ()) -> Any:
+    """Dask's graph, a layer for each stage. home: workers where stages run that are at home."""
+    from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+
+    layers, needs = {}, {}
     for stage in plan.stages.values():
+        made: Dict[str, Tuple[Any, ...]] = {}
         for p in range(stage.partitions):
             reads = []
             for node, one in stage.inputs.items():
                 other = plan.stages[one.stage]
                 of = [p] if one.take == "same" else range(other.partitions)
                 reads.append([node, one.take, [other.key(q) for q in of]])
+            for node, attributes in stage.graph["nodes"].items():
+                source = source_of(attributes)
+                if source is not None:
+                    reads.append([node, "all", _share(source.futures, stage, node, p)])
             made[stage.key(p)] = (fragment, stage, p, reads)
-    return made
+        layers[stage.name] = MaterializedLayer(made, annotations={"workers": list(home)} if _reads_here(stage) else None)
+        needs[stage.name] = {one.stage for one in stage.inputs.values()}
+    return HighLevelGraph(layers, needs)
+
+
+def _share(futures: List[Any], stage: Stage, node: str, partition: int) -> List[Any]:
+    """The partitions of a collection that a fragment reads."""
+    if node not in stage.part_of:
+        return futures
+    first, end = (len(futures) * p // stage.partitions for p in (partition, partition + 1))
+    if first == end:
+        raise Invalid(f"a collection of {len(futures)} partitions is not cut into {stage.partitions}: name fewer partitions")
+    return futures[first:end]
+
+
+def _reads_here(stage: Stage) -> bool:
+    """Whether it reads tables or objects of this process's session."""
+    nodes = [one for name, one in stage.graph["nodes"].items() if name not in stage.inputs and source_of(one) is None]
+    return any(one["op"] in ("table", "array", "object") for one in nodes)
+
+
+def _at_home(client: Any, plan: Plan) -> List[str]:
+    """Workers that use the session of this process."""
+    if not any(_reads_here(stage) for stage in plan.stages.values()):
+        return []
+    session = _results.session_here()
+    places = {address: one for address, one in client.run(_place).items()}
+    here = place_of(session) if session is not None else ""
+    found = [address for address, place in places.items() if place == here]
+    if not found:
+        raise Unsupported("the plan reads tables of this instance, and no worker is a node of it: start one here, with GRANARY_INSTANCE as it is here")
+    return found
+
+
+def _place(dask_worker: Any) -> str:
+    return _plugin.node_of(dask_worker).place
 
 
 class _Run:
     """Futures of a plan. Those of a stage are let go when all that read them are done."""
 
-    def __init__(self, client: Any, plan: Plan, priority: int, workers: Optional[Dict[str, str]]) -> None:
+    def __init__(self, client: Any, plan: Plan, priority: int) -> None:
         self.client = client
         self.plan = plan
-        graph = tasks(plan)
-        keys = list(graph)
+        graph = tasks(plan, _at_home(client, plan))
+        keys = [stage.key(p) for stage in plan.stages.values() for p in range(stage.partitions)]
         futures = client.get(graph, keys, sync=False, priority=priority)
         self.futures: Dict[str, List[Any]] = {}
         self.of: Dict[str, str] = {}
@@ -65,6 +111,16 @@ class _Run:
                 if self.readers[one.stage] == 0 and one.stage not in self.wanted:
                     self.futures.pop(one.stage, None)
 
+    def beyond(self, sizes: Dict[str, int]) -> bool:
+        """Whether a stage, whose size decided something, has turned out larger. sizes: takes those of all such stages that are done."""
+        larger = False
+        for one in self.plan.decided:
+            name, digest = str(one["stage"]), str(one["digest"])
+            if self.left.get(name) == 0 and name in self.futures and digest not in sizes:
+                sizes[digest] = sum(handle.size for handle in self.client.gather(self.futures[name]))
+                larger = larger or sizes[digest] > float(one["most_bytes"])
+        return larger
+
     def cancel(self) -> None:
         """Nothing is left on any node, also of what runs."""
         futures = self.all()
@@ -72,34 +128,39 @@ class _Run:
         self.futures.clear()
 
 
-def run(client: Any, plan: Plan, progress: Progress = None, timeout: Optional[float] = None, priority: int = 0) -> Dict[str, Any]:
-    """Run a plan; futures of handles, by target. What fails, is interrupted, or takes too long, leaves nothing."""
+def run(client: Any, plan: Plan, progress: Progress = None, timeout: Optional[float] = None, priority: int = 0,
+        again: Optional[Again] = None) -> Dict[str, Any]:
+    """Run a plan; futures of handles, by target. What fails, is interrupted, or takes too long, leaves nothing.
+
+    again: cuts the plan once more when a stage is larger than was believed. Stages that are done keep their keys, and are not done again.
+    """
     if plan.version != VERSION:
         raise VersionMismatch(f"the plan was cut by granary {plan.version}, and this is granary {VERSION}: cut it again")
     _plugin.ready(client)
-    going = _Run(client, plan, priority, None)
+    ends = None if timeout is None else time.monotonic() + timeout
+    sizes: Dict[str, int] = {}
+    going = _Run(client, plan, priority)
     try:
         with shown(progress) as tell:
-            _follow(going, tell, timeout)
-    except BaseException:
+            while not _follow(going, tell, ends, sizes if again is not None else None):
+                assert again is not None
+                logger.info("the plan is cut again: %s", sizes)
+                going = _Run(client, again(sizes), priority)  # before the futures of what is done are let go
+    except BaseException as error:
         going.cancel()
+        if isinstance(error, TimeoutError) and timeout is not None:
+            raise TimedOut(f"not done after {timeout} s: {error}") from None
         raise
-    return {name: going.futures[stage][0] for name, stage, _ in plan.targets}
+    return {name: going.futures[stage][0] for name, stage, _ in going.plan.targets}
 
 
-def _follow(going: _Run, tell: Any, timeout: Optional[float]) -> None:
-    begun = time.monotonic()
+def _follow(going: _Run, tell: Any, ends: Optional[float], sizes: Optional[Dict[str, int]]) -> bool:
+    """Wait for all fragments. False: some stage is larger than was believed; sizes has how large."""
     total, done = going.plan.fragments, 0
-    left = {one.key: one for one in going.all()}
-    if tell is None and timeout is None and len(going.plan.stages) == 1:
-        wait(list(left.values()))
-    watched = as_completed(list(left.values()))
-    left.clear()
+    watched = as_completed(going.all(), loop=going.client.loop)
     while done < total:
-        if timeout is not None:
-            rest = timeout - (time.monotonic() - begun)
-            if rest <= 0 or not _comes(watched, rest):
-                raise TimedOut(f"{total - done} of {total} fragments are not done after {timeout} s")
+        if ends is not None and not _comes(watched, ends - time.monotonic()):
+            raise TimedOut(f"{done} of {total} fragments were done")
         future = next(watched)
         if future.status == "cancelled":
             raise Cancelled(f"{future.key} was cancelled")
@@ -107,11 +168,14 @@ def _follow(going: _Run, tell: Any, timeout: Optional[float]) -> None:
             future.result()
         done += 1
         going.done(future.key)
+        if sizes is not None and going.beyond(sizes):
+            return False
         if tell is not None:
             tell(done / total)
+    return True
 
 
 def _comes(watched: Any, seconds: float) -> bool:
     """Whether one of them has ended in time."""
     with watched.thread_condition:
-        return bool(watched.thread_condition.wait_for(lambda: not watched.queue.empty(), seconds))
+        return bool(watched.thread_condition.wait_for(lambda: not watched.queue.empty(), max(0.0, seconds)))

@@ -61,7 +61,7 @@ def _end(client: Any, key: Optional[str], ids: Sequence[bytes]) -> None:
 class Results:
     """What a fragment left here. It ends when Dask has released it."""
 
-    def __init__(self, node: "Node", key: str, ids: Sequence[bytes]) -> None:
+    def __init__(self, node: "Node", key: Optional[str], ids: Sequence[bytes]) -> None:
         self._finalizer = weakref.finalize(self, node.release, key, list(ids))
         self._finalizer.atexit = False
 
@@ -141,7 +141,7 @@ class Node:
             pass
 
     def _leave(self, reason: str) -> None:
-        print(f"granary.dask: {self.origin.worker}: {self.name} has lost its store, so this worker leaves: {reason}", file=sys.stderr, flush=True)
+        print(f"granary.dask: {self.origin.worker}: {self.name} has lost its instance, so this worker leaves: {reason}", file=sys.stderr, flush=True)
         worker = self._worker()
         if worker is None or alone():
             os._exit(EXIT_LOST)
@@ -162,7 +162,8 @@ class Node:
         kept = [key for key in self._kept if keep and not self.private]
         for key in kept:
             with contextlib.suppress(Error):
-                self.client.rename_graph(key, key, True)  # so it does not end with this process
+                self.client.rename_graph(key, f"{key}~", True)  # so that it does not end with this process
+                self.client.rename_graph(f"{key}~", key, True)
         if kept:
             _forget_later(self.session, kept)
         for key, results in list(self._kept.items()):
@@ -181,9 +182,9 @@ class Node:
 
     # ---- fragments ----
 
-    def release(self, key: str, ids: Sequence[bytes]) -> None:
+    def release(self, key: Optional[str], ids: Sequence[bytes]) -> None:
         """Dask does not need a fragment's results any more."""
-        if self._kept.get(key) is None:
+        if key is not None and self._kept.get(key) is None:
             self._ending.add(key)
             self.soon(self._end, key, ids)
         else:  # it has run again meanwhile
@@ -212,9 +213,10 @@ class Node:
                 return found
             given = self._given(stage, partition, reads)
             self._compute(key, stage.text(partition, given), OWN | (NO_RECALL if reads else 0))
+            self._tries.pop(key, None)
             return self._handle(stage, key, False)
-        except Unreachable:
-            self.look()
+        except Unreachable as error:  # the instance did not come back in the time that it has for it
+            self._leave(str(error))
             raise
         except Cancelled:
             if key not in self._cancelled:
@@ -309,6 +311,17 @@ class Node:
         chunks = tuple(Chunk(id, info["size"], info["meta_size"]) for id, info in zip(ids, infos))
         return Handle(key, self.origin, kind, chunks, tuple(rows), tuple(shape), tuple(splits), results)
 
+    def own(self, id: bytes, rows: int) -> Handle:
+        """The handle to a frame, to which this process has a reference."""
+        info = self.client.info_object(id)
+        return Handle(id.hex(), self.origin, "frame", (Chunk(id, info["size"], info["meta_size"]),), (rows,), (), (), Results(self, None, [id]))
+
+    def graph(self, text: str, target: str) -> Handle:
+        """The result of a graph that is no fragment."""
+        key = secrets.token_hex(16)
+        self.client.run_json(text, key=key, flags=OWN | NO_RECALL)
+        return self._handle(Stage(key, key, 1, {"targets": [target]}), key, False)
+
     # ---- what fragments read ----
 
     def _given(self, stage: Stage, partition: int, reads: Sequence[Tuple[str, str, Sequence[Handle]]]) -> Dict[str, Dict[str, Any]]:
@@ -380,6 +393,7 @@ def take(client: Any, handle: Handle, chunks: Sequence[Chunk], place: Optional[s
 def attributes(node: str, given: Mapping[str, Any], handles: Sequence[Handle], ids: Sequence[Sequence[str]]) -> Dict[str, Dict[str, Any]]:
     """What an input node becomes: with ids, and of a tensor with its shape."""
     flat = [id for some in ids for id in some]
+    given = {name: value for name, value in given.items() if name not in ("name", "part", "parts")}
     if given["op"] != "array" or "shape" in given:
         return {node: {**given, "ids": flat}}
     found: Dict[str, Dict[str, Any]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 import ssl
 import uuid
-from typing import Any, List, Optional, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 from .. import _session
 from .._errors import Error, Unreachable
@@ -37,14 +37,15 @@ def _context(client: Any) -> Optional[ssl.SSLContext]:
     return context
 
 
-def read(handle: Handle) -> List[Bytes]:
-    """A task: data and metadata of all chunks, as bytes that Dask carries."""
+def read(handle: Handle, places: Optional[Sequence[int]] = None) -> List[Bytes]:
+    """A task: data and metadata of chunks, or of all, as bytes that Dask carries."""
     from . import _plugin
 
     node = _plugin.here()
+    wanted = range(len(handle.chunks)) if places is None else places
     if handle.origin != node.origin:
-        node.bring(handle, range(len(handle.chunks)))
-    views: List[Any] = [node.client.get(node.local(handle, place), 30000) for place in range(len(handle.chunks))]
+        node.bring(handle, wanted)
+    views: List[Any] = [node.client.get(node.local(handle, place), 30000) for place in wanted]
     return [(bytes(memoryview(view)), bytes(view.meta)) for view in views]
 
 

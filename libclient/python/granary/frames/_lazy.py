@@ -250,13 +250,17 @@ class LazyFrame(MovingMethods, FoundMethods):
     # ---- ends ----
 
     def collect(self, progress: Progress = None, timeout: Optional[float] = None, *, chunk_bytes: int = 0,
-                recall: bool = True) -> Frame:
+                recall: bool = True, on: Any = None) -> Frame:
         """Compute it: a Frame. progress: True for a bar, "plain", "tqdm" or
         "notebook" for one of these, or a function that is told shares from 0 to 1.
         timeout: seconds; a TimeoutError then, and the graph is stopped. chunk_bytes: wished size of a chunk.
-        recall=False: compute also what another graph has yielded."""
+        recall=False: compute also what another graph has yielded. on: a Client of Dask, whose workers compute it (docs/dask.md)."""
         from ._frame import Frame, Kept
         graph, target = _plan.graph(self._node)
+        if on is not None:
+            from ..dask import run
+            made: Frame = run(on, graph, progress=progress, timeout=timeout)[target]
+            return made
         kept = Kept(engine(), _run(graph, progress, timeout, None, chunk_bytes, recall), _plan.rests_on(self._node))
         return Frame._of_target(kept, target)
 

@@ -15,7 +15,8 @@ ACTS = {"append_to": "append_to", "write_csv": "sink_csv", "write_ndjson": "sink
         "write_parquet": "sink_parquet"}
 # Frames' operators that are no methods, with the reason.
 NOT_METHODS = {"from_tensor": "its input is a tensor", "write_npy": "its input is a tensor", "concat": "gr.concat([...])",
-               "groupby_combine": "its input are objects"}
+               "groupby_combine": "its input are objects", "shuffle": "a part of a plan for several machines",
+               "sort_sample": "the same", "shuffle_sorted": "the same"}
 # Names that pandas or Polars have for operators.
 ALIASES = {"merge": "join", "sort_values": "sort", "limit": "head", "unique": "distinct", "drop_duplicates": "distinct",
            "drop_nulls": "dropna", "fill_null": "fillna", "cast": "astype_columns", "astype": "astype_columns", "clip": "clip_columns",

@@ -1,0 +1,238 @@
+"""Nodes that are refused, and deaths in a cluster: of workers, stores and Dask's scheduler, between fragments, during them, and during a transfer."""
+import os
+import pathlib
+import signal
+import subprocess
+import threading
+import unittest
+
+from cluster import BIN, Cluster, granary, in_thread, plan, processes, stage, until, _plan
+from granary.dask import _drive, _results
+
+
+class Faults(unittest.TestCase):
+    """Each test has a cluster of its own, of which one node dies."""
+
+    def setUp(self):
+        self.cluster = Cluster(2)
+        self.addCleanup(self.cluster.close)
+        self.client = self.cluster.client
+        self.plan = _plan.Plan.of(plan(
+            stage('made', {'out': {'op': 'random', 'shape': [100000], 'seed': 7}}, partitions=6),
+            stage('kept', {'in': {'op': 'array', 'dtype': 'float64'}, 'out': {'op': 'multiply', 'inputs': ['in', 'two']},
+                           'two': {'op': 'full', 'shape': [1], 'value': 2, 'dtype': 'float64'}}, partitions=6, inputs={'in': ('made', 'same')}),
+            stage('sum', {'in': {'op': 'array', 'dtype': 'float64'}, 'out': {'op': 'sum', 'input': 'in'}}, inputs={'in': ('kept', 'all')}), kind='tensor'))
+
+    def answer(self, **options):
+        return float(_results.without(self.client, _drive.run(self.client, self.plan, **options)['result']))
+
+    def dies(self, kill):
+        """The same answer when a node dies as soon as a third of the fragments are done."""
+        calm = self.answer()
+        until(lambda: not self.cluster.left())
+        told = []
+
+        def progress(share):
+            if share > 0.3 and not told:
+                told.append(share)
+                kill()
+
+        self.assertEqual(self.answer(progress=progress), calm)
+        self.assertTrue(told)
+        until(lambda: len(self.client.scheduler_info()['workers']) == 1, 'the end of the worker')
+        until(lambda: not self.cluster.left(), 'the end of graphs and objects')
+
+    def test_a_worker(self):
+        instance = self.cluster.on('n2', lambda node: node.session.instance)
+        self.dies(self.cluster.workers['n2'].kill)
+        until(lambda: not processes(instance), 'the end of the instance')
+
+    def test_a_store(self):
+        """Then the worker ends by itself, as it has nothing to offer any more."""
+        pids = self.cluster.store('n2')
+
+        def kill():
+            for pid in pids:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        self.dies(kill)
+        self.assertEqual(self.cluster.workers['n2'].wait(20), 75)
+        self.assertIn('has lost its instance, so this worker leaves', self.cluster.log())
+
+    def test_a_store_that_comes_back(self):
+        """The supervisor starts it again: nothing is lost, and nobody leaves."""
+        calm = self.answer()
+        store = [pid for pid in self.cluster.store('n2') if pathlib.Path(f'/proc/{pid}/comm').read_text().strip() == 'granary-store'][0]
+        killed = []
+
+        def progress(share):
+            if share > 0.3 and not killed:
+                killed.append(share)
+                os.kill(store, signal.SIGKILL)
+
+        self.assertEqual(self.answer(progress=progress), calm)
+        self.assertEqual(len(self.client.scheduler_info()['workers']), 2)
+
+    def test_a_worker_during_a_fragment(self):
+        """Another one runs it, from the beginning. The program of the first one goes with its instance."""
+        gate, runs = (os.path.join(self.cluster.directory, name) for name in ('gate', 'runs'))
+        os.mkfifo(gate)
+        one = stage('one', {'out': {'op': 'exec', 'command': ['sh', '-c', f'echo $$ $GRANARY_INSTANCE >> {runs}; read line < {gate}; echo $line']}})
+        call = in_thread(granary.dask.run, self.client, plan(one, kind='objects'))
+        pid, instance = until(lambda: os.path.exists(runs) and pathlib.Path(runs).read_text().split())[:2]
+        name = next(name for name in ('n1', 'n2') if self.cluster.on(name, lambda node: node.session.instance) == instance)
+        self.cluster.workers[name].kill()
+        until(lambda: len(pathlib.Path(runs).read_text().split()) == 4, 'the second run')
+        until(lambda: not os.path.exists(f'/proc/{pid}'), 'the end of the first program')
+        with open(gate, 'w') as out:
+            out.write('again\n')
+        made = call()['result']
+        self.assertEqual([bytes(one) for one in made], [b'again\n'])
+
+    def test_a_sender_during_a_transfer(self):
+        """It dies when half of a chunk was sent. The receiver has nothing of it, and the chunk is made again."""
+        source = stage('source', {'out': {'op': 'arange', 'stop': 1000000}})
+        first = _plan.Plan.of(plan(source)).stages['source']
+        made = self.client.submit(_drive.fragment, first, 0, [], key=first.key(0), workers=[self.cluster.address('n1')], allow_other_workers=True)
+        self.assertEqual(made.result().origin.worker, self.cluster.address('n1'))
+        self.cluster.on('n1', _dies_in_the_middle)
+        reads = stage('reads', {'in': {'op': 'array', 'dtype': 'int64'}, 'out': {'op': 'sum', 'input': 'in'}}, inputs={'in': ('source', 'all')})
+        second = _plan.Plan.of(plan(source, reads)).stages['reads']
+        summed = self.client.submit(_drive.fragment, second, 0, [['in', 'all', [made]]], key=second.key(0), workers=[self.cluster.address('n2')])
+        self.assertEqual(int(_results.without(self.client, summed)), 999999 * 500000)
+        self.assertEqual(self.cluster.workers['n1'].wait(20), 9)
+        del made, summed
+        until(lambda: not self.cluster.left(), 'the end of graphs and objects')
+
+    def test_a_receiver_during_a_transfer(self):
+        """It dies when half of a chunk has come. The sender goes on."""
+        source = stage('source', {'out': {'op': 'arange', 'stop': 1000000}})
+        first = _plan.Plan.of(plan(source)).stages['source']
+        made = self.client.submit(_drive.fragment, first, 0, [], key=first.key(0), workers=[self.cluster.address('n1')])
+        made.result()
+        self.cluster.on('n1', _kills_its_peer, self.cluster.workers['n2'].pid)
+        reads = stage('reads', {'in': {'op': 'array', 'dtype': 'int64'}, 'out': {'op': 'sum', 'input': 'in'}}, inputs={'in': ('source', 'all')})
+        second = _plan.Plan.of(plan(source, reads)).stages['reads']
+        summed = self.client.submit(_drive.fragment, second, 0, [['in', 'all', [made]]], key=second.key(0), workers=[self.cluster.address('n2')],
+                                    allow_other_workers=True)
+        self.assertEqual(int(_results.without(self.client, summed)), 999999 * 500000)
+        del made, summed
+        until(lambda: not self.cluster.left(), 'the end of graphs and objects')
+
+
+class Scheduler(unittest.TestCase):
+    def test_results_outlive_the_scheduler(self):
+        """Dask's scheduler is killed, and the workers end. A new cluster on the same instances uses what is there."""
+        instance = os.path.join(self.enterContext(_directory()), 'node')
+        granary_command(self, 'up', '--instance', instance, '-e', '1', '--memory', '64M')
+        self.addCleanup(granary_command, self, 'down', '--instance', instance)
+        environment = {'GRANARY_INSTANCE': instance}
+        before = Cluster(1, environment=environment, nodes=False)
+        self.addCleanup(before.close)
+        ran = os.path.join(before.directory, '..', f'ran-{os.getpid()}')
+        self.addCleanup(lambda: os.path.exists(ran) and os.unlink(ran))
+        zero = stage('zero', {'out': {'op': 'exec', 'command': ['echo', 'a']}})
+        one = stage('one', {'in': {'op': 'object'}, 'out': {'op': 'exec', 'command': ['sh', '-c', f'echo x >> {ran}; cat'], 'inputs': ['in']}},
+                    inputs={'in': ('zero', 'all')})
+        given = _plan.Plan.of(plan(zero, one, kind='objects'))
+        futures = _drive.run(before.client, given)
+        before.scheduler.kill()
+        before.workers['n1'].wait(60)
+        after = Cluster(1, environment=environment, nodes=False)
+        self.addCleanup(after.close)
+        again = _drive.run(after.client, given)
+        self.assertEqual(_results.without(after.client, again['result']), [b'a\n'])
+        self.assertEqual(pathlib.Path(ran).read_text(), 'x\n', 'it ran once')
+        del futures, again
+
+
+class Refused(unittest.TestCase):
+    """Workers that cannot be nodes."""
+
+    def test_another_version_and_no_instance(self):
+        cluster = Cluster(1, nodes=False)
+        self.addCleanup(cluster.close)
+        fake = os.path.join(cluster.directory, 'other', 'granary')
+        os.makedirs(os.path.join(fake, 'dask'))
+        for name, text in (('__init__', ''), ('_granary', 'VERSION = "9.9"'), ('dask/__init__', ''), ('dask/_plan', 'FORMAT = 1')):
+            pathlib.Path(fake, name + '.py').write_text(text)
+        cluster.add('other', PYTHONPATH=os.path.dirname(fake))
+        other = cluster.address('other')
+        with self.assertRaisesRegex(granary.VersionMismatch, f'node {other} .* has granary 9.9, and the plan is of granary'):
+            granary.dask.start_nodes(cluster.client)
+        cluster.workers['other'].terminate()
+        cluster.workers['other'].wait()
+        until(lambda: len(cluster.client.scheduler_info()['workers']) == 1)
+        cluster.add('nowhere', '--preload', 'granary.dask', GRANARY_INSTANCE=os.path.join(cluster.directory, 'down'))
+        self.assertNotEqual(cluster.workers['nowhere'].wait(60), 0)
+        self.assertIn('is refused as a node', cluster.log())
+        cluster.add('preloaded', '--preload', 'granary.dask')
+        self.assertTrue(cluster.on('preloaded', lambda node: node.private))
+        self.assertTrue(processes(cluster.on('preloaded', lambda node: node.session.instance)))
+
+    def test_no_scheduler(self):
+        done = subprocess.run([os.path.join(BIN, 'granary'), 'sql', '--on', 'dask:tcp://127.0.0.1:1', 'SELECT 1'], capture_output=True, text=True,
+                              env={**os.environ, 'GRANARY_DASK_PATIENCE': '1s'})
+        self.assertEqual((done.returncode, done.stdout), (3, ''), done.stderr)
+        self.assertIn('tcp://127.0.0.1:1', done.stderr)
+
+
+def _directory():
+    import tempfile
+
+    return tempfile.TemporaryDirectory(prefix='granary-dask-node-')
+
+
+def granary_command(test, *words):
+    done = subprocess.run([os.path.join(os.environ['GRANARY_BIN'], 'granary'), *words], capture_output=True, text=True)
+    test.assertEqual(done.returncode, 0, done.stderr)
+
+
+def _halves(node, then):
+    """Of the next answer half is sent, and then something happens."""
+    import socket
+
+    server = node.server
+    honest = server._answer
+
+    def answer(one):
+        server._answer = honest
+        ours, theirs = socket.socketpair()
+
+        def pump():
+            got = 0
+            while some := theirs.recv(4096):
+                one.sendall(some)
+                got += len(some)
+                if got > 4000000:
+                    then()
+                    break
+            theirs.close()
+
+        thread = threading.Thread(target=pump)
+        thread.start()
+
+        class Half:
+            recv = one.recv
+            sendall = ours.sendall
+            fileno = ours.fileno
+        try:
+            honest(Half)
+        finally:
+            ours.close()
+            thread.join()
+    server._answer = answer
+
+
+def _dies_in_the_middle(node):
+    _halves(node, lambda: os._exit(9))
+
+
+def _kills_its_peer(node, pid):
+    _halves(node, lambda: os.kill(pid, signal.SIGKILL))
+
+
+if __name__ == '__main__':
+    unittest.main(verbosity=2)

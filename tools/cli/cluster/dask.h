@@ -1,0 +1,33 @@
+/* `--on dask:ADDRESS`: fragments run on the workers of a Dask cluster, driven by a process of Python (granary/_elsewhere.py). */
+#ifndef CLI_CLUSTER_DASK_H
+#define CLI_CLUSTER_DASK_H
+
+#include "cli/cluster/places.h"
+#include "schema/granary.pb-c.h"
+
+struct dask;
+
+/* What --on begins with; the address of Dask's scheduler follows. */
+#define DASK_PREFIX "dask:"
+
+/*
+ * Start the driver, which connects to the cluster. To be called before there are threads.
+ *
+ * Errors  EINVAL no address · EUNREACHABLE no Python, no package, no cluster · EVERSION a worker differs
+ */
+granary_err dask_open(const struct places_options *options, struct dask **ret_dask);
+/* What still runs is cancelled. NULL is fine. */
+void dask_close(struct dask *dask);
+
+/* How many workers there are. */
+size_t dask_workers(const struct dask *dask);
+
+/*
+ * Run a plan. The graph's nodes, one a target in the plan's order, then read its results, which live as long as the client.
+ *
+ * Errors  those of fragments · ETIMEDOUT · ETYPE a target that is neither frame nor tensor · EUNREACHABLE the driver has ended
+ */
+granary_err dask_run(struct dask *dask, const char *plan, size_t size, int timeout_ms, granary_client *client,
+                     Granary__Graph *graph);
+
+#endif
