@@ -43,6 +43,15 @@ granary down >/dev/null
 unset GRANARY_INSTANCE
 nothing_left
 
+# Tensors that are cut here: blocks that are the same in number, and others.
+cat >"$work/tensors.json" <<EOF
+{"nodes": {"r": {"op": "random", "shape": [1001, 7], "seed": 3}, "s": {"op": "multiply", "input": "r", "value": 3},
+           "m": {"op": "mean", "input": "s", "axes": [0]}, "t": {"op": "subtract", "inputs": ["s", "m"]}, "mx": {"op": "max", "input": "t"}},
+ "targets": ["m", "mx", "t"]}
+EOF
+granary run -e 1 --memory 64M --discard --json "$work/tensors.json" >"$work/one"
+granary run -e 1 --memory 64M --discard --json --on local:2 --fragments 3 --fragment-bytes 1 "$work/tensors.json" | same /dev/stdin "$work/one"
+
 # Hosts: a command in the place of ssh runs what it is told to on this machine, unless it has a fault to play.
 mkdir "$work/bin"
 cat >"$work/bin/ssh" <<'EOF'

@@ -66,8 +66,9 @@ with Instance(executors=2) as granary:
             with open(path('t.csv'), 'w', encoding='utf-8', newline='') as file:
                 file.write(text)
             source = {'op': 'read_csv', 'path': path('t.csv'), 'header': True}
-            check({**source, 'dtypes': dtypes}, counts=(7,) if rows > 0 else (3,), apart=3 if rows > 0 else 0)
-            if rows > 0:
+            alone = kind in ('quoted', 'mixed crlf', 'plain mark blank') and rows > 0
+            check({**source, 'dtypes': dtypes}, counts=(7,), apart=3 if alone else 0)
+            if rows > 0 and not alone:
                 check({**source, 'dtypes': {'b': 'string'}}, counts=(random.choice([2, 3, 7]),), apart=0)
     check({**source, 'dtypes': dtypes}, counts=(1, 100), apart=0)
 

@@ -434,7 +434,7 @@ plan_elsewhere(struct run *run, granary_client *client, const char *text, size_t
         err = on_plan(run->on, is_plan ? text : cut, is_plan ? size : strlen(cut), ret_graph);
     }
     free(cut);
-    return err == GRANARY_OK || run->source->label != NULL ? err : gr_fail_in(err, "%s", run->label);
+    return err;
 }
 
 /* Run the plan. When results are larger than it was made for, the graph is cut again. */
