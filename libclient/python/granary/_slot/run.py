@@ -211,8 +211,8 @@ class Slot:
             packed = self._pack(self._calls(request, what["functions"], self._items(request, what), what.get("retries", 0)))
             return [wire.Output(packed.size, packed.pieces)]
         if what["do"] == "serve":
+            self.leaves = self.leaves or bool(what.get("leaves"))  # also when the end of its owner's graph interrupts what follows
             self._serve(request, what)
-            self.leaves = bool(what.get("leaves"))
             return [wire.Output(0, [])]
         if what["do"] == "chunk":
             return [chunks.run(self, request, what)]
