@@ -38,6 +38,10 @@ granary sql "SELECT * FROM kept ORDER BY 2 DESC, 1" | same /dev/stdin "$work/one
 granary sql -e 1 --memory 64M --on local:2 --fragment-bytes 1 \
     "SELECT state FROM kept JOIN '$PWD/$birds' ON state = \"Origin State\" ORDER BY 1" >"$work/several" # at home: `kept` is no file
 granary sql "SELECT state FROM kept JOIN '$PWD/$birds' ON state = \"Origin State\" ORDER BY 1" | same /dev/stdin "$work/several"
+named="SELECT f, count(*) AS n FROM read_csv('$birds', filename = 'f') GROUP BY f" # as it is written here
+granary sql -e 1 --memory 64M --on local:1 --fragments 2 --fragment-bytes 1 "$named" >"$work/several"
+granary sql "$named" | same /dev/stdin "$work/several"
+expect 2 "name all files by whole paths, or none" granary sql --fragments 2 "SELECT * FROM read_csv(['$birds', '$PWD/$birds'], filename = 'f')"
 expect 2 "is for SELECT" granary sql --on local:1 "CREATE TABLE x (a int)"
 granary down >/dev/null
 unset GRANARY_INSTANCE
