@@ -66,11 +66,15 @@ case $4 in
 broken) echo "ssh: connect to host broken: No route to host" >&2; exit 255 ;;
 slow) exec sleep 1000 ;;
 blind) eval "granary() { :; }; $5" ;;
+flips)
+    sh -c "$5"
+    case $5 in *"'s2' '0'") [ -e "$work/flipped" ] || truncate -s -3 "$d/$s2-0.0.object" && touch "$work/flipped" ;; esac
+    ;;
 *) sh -c "$5" ;;
 esac
 EOF
 chmod +x "$work/bin/ssh"
-export PATH="$work/bin:$PATH" work
+export PATH="$work/bin:$PATH" work d s2
 granary up -e 1 --memory 64M >/dev/null # the hosts' instance, and the front's
 on() {
     : >"$work/asked"
@@ -105,6 +109,10 @@ expect 1 "on broken: ssh: .*No route" granary run "$work/plan.json" --on ssh:bro
 on slow,two
 [ "$(pgrep -fc 'sleep 1000' -s 0 || true)" = 0 ] || fail "the slow one goes on"
 
+# A result that was damaged before it was taken is made anew.
+on flips
+grep -q "has [0-9]* bytes where .*: it is made anew" "$work/err" || fail "said: $(cat "$work/err")"
+
 # One that sees another directory.
 expect 4 "is that directory the same on all machines" granary run "$work/plan.json" --on ssh:blind --directory "$d"
 
@@ -119,6 +127,7 @@ on two
 
 # What is wrong with WHERE.
 expect 2 "there is only local:K" granary run "$work/plan.json" --on mars
+expect 4 "--directory $work/none: No such file" granary run "$work/plan.json" --on local:1 --directory "$work/none"
 expect 2 "takes 1 to 64" granary run "$work/plan.json" --on local:0
 expect 2 "is no host" granary run "$work/plan.json" --on ssh:a,,b --directory "$d"
 expect 2 "is no host" granary run "$work/plan.json" --on ssh:-oProxyCommand=x --directory "$d"
