@@ -11,22 +11,11 @@
 #include "graph/schema.h"
 #include "unit/executor/op.h"
 
-static Granary__ChunkOp *
-range_op(const char *path, const char *name, size_t offset, size_t size)
-{
-    Granary__ChunkOp *op = op_new(name);
-
-    op_attr(op, gr_attr_new_string("path", path));
-    op_attr(op, gr_attr_new_int("offset", (int64_t)offset));
-    op_attr(op, gr_attr_new_int("size", (int64_t)size));
-    return op;
-}
-
 /* What is in a range, to be freed. */
 static Granary__CsvTypes *
 infer_range(const char *path, size_t offset, size_t size)
 {
-    Granary__ChunkOp *op = range_op(path, "ndjson_infer", offset, size);
+    Granary__ChunkOp *op = op_range("ndjson_infer", path, offset, size);
     struct gr_buf answer = {0};
     Granary__CsvTypes *types;
 
@@ -47,7 +36,7 @@ static void
 read_range(const char *path, const Granary__CsvTypes *columns, const Granary__CsvTypes *types, size_t offset,
            size_t size, struct gr_buf *out)
 {
-    Granary__ChunkOp *op = range_op(path, "ndjson_read", offset, size);
+    Granary__ChunkOp *op = op_range("ndjson_read", path, offset, size);
     char **names = calloc(columns->n_names + 1, sizeof *names);
     char **dtypes = calloc(columns->n_names + 1, sizeof *dtypes);
     struct gr_value output = {0};

@@ -190,6 +190,14 @@ class Plans(ClusterTest):
         with self.assertRaisesRegex(granary.Error, 'no_such_column'):
             granary.dask.sql(self.client, f"SELECT no_such_column FROM '{self.files[0]}'")
 
+    def test_dask_drops_no_chunks(self):
+        """It takes the ticket of a reader for a second copy of the chunks, and must not drop the first one."""
+        made, summed = self.moved(0, 'copied')
+        summed.result()
+        self.assertEqual(len(self.client.who_has([made])[made.key]), 2)
+        self.assertFalse(self.client.amm.running())
+        self.assertIn(made.result().origin.worker, self.client.who_has([made])[made.key])
+
     def test_plans_that_are_none(self):
         good = plan(stage('a', {'out': {'op': 'zeros', 'shape': [1]}}))
         for change, told in (({'granary_fragments': 2}, 'format 2'), ({'stages': [{}]}, 'name'), ({'stages': good['stages'] * 2}, 'two stages are called a'),

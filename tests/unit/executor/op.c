@@ -39,6 +39,17 @@ add_operand(Granary__ChunkOp *op)
     return operand;
 }
 
+Granary__ChunkOp *
+op_range(const char *name, const char *path, size_t offset, size_t size)
+{
+    Granary__ChunkOp *op = op_new(name);
+
+    op_attr(op, gr_attr_new_string("path", path));
+    op_attr(op, gr_attr_new_int("offset", (int64_t)offset));
+    op_attr(op, gr_attr_new_int("size", (int64_t)size));
+    return op;
+}
+
 void
 op_input(Granary__ChunkOp *op, granary_id id)
 {

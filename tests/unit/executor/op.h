@@ -6,6 +6,8 @@
 
 /* An operator of that name, to be freed with granary__chunk_op__free_unpacked(op, NULL). */
 Granary__ChunkOp *op_new(const char *name);
+/* ... that reads size bytes of a file, from offset on. */
+Granary__ChunkOp *op_range(const char *name, const char *path, size_t offset, size_t size);
 /* Give it an attribute (gr_attr_new_...). */
 void op_attr(Granary__ChunkOp *op, Granary__Attr *attr);
 

@@ -15,21 +15,10 @@
 #include "kernel/simd/simd.h"
 #include "unit/executor/op.h"
 
-static Granary__ChunkOp *
-range_op(const char *name, const char *path, size_t offset, size_t size)
-{
-    Granary__ChunkOp *op = op_new(name);
-
-    op_attr(op, gr_attr_new_string("path", path));
-    op_attr(op, gr_attr_new_int("offset", (int64_t)offset));
-    op_attr(op, gr_attr_new_int("size", (int64_t)size));
-    return op;
-}
-
 static Granary__CsvSplit *
 split(const char *path, size_t offset, size_t size, size_t behind)
 {
-    Granary__ChunkOp *op = range_op("csv_split", path, offset, size);
+    Granary__ChunkOp *op = op_range("csv_split", path, offset, size);
     struct gr_buf answer = {0};
     Granary__CsvSplit *result;
 
@@ -46,7 +35,7 @@ split(const char *path, size_t offset, size_t size, size_t behind)
 static Granary__CsvTypes *
 infer(const char *path, size_t offset, size_t size, bool header)
 {
-    Granary__ChunkOp *op = range_op("csv_infer", path, offset, size);
+    Granary__ChunkOp *op = op_range("csv_infer", path, offset, size);
     struct gr_buf answer = {0};
     Granary__CsvTypes *result;
 
@@ -73,7 +62,7 @@ infer_text(const char *text, size_t size, bool header)
 static Granary__ChunkOp *
 read_op(const char *path, size_t offset, size_t size, bool header, const char *columns)
 {
-    Granary__ChunkOp *op = range_op("csv_read", path, offset, size);
+    Granary__ChunkOp *op = op_range("csv_read", path, offset, size);
     char *copy = strdup(columns);
     char *names[16];
     char *dtypes[16];
@@ -571,7 +560,7 @@ bad_options_are_errors(void **state)
 
     (void)state;
     for (size_t i = 0; i < 5; i++) {
-        Granary__ChunkOp *op = range_op("csv_split", path, 0, 2);
+        Granary__ChunkOp *op = op_range("csv_split", path, 0, 2);
         struct gr_buf answer = {0};
 
         op_attr(op, gr_attr_new_string("delimiter", delimiters[i]));
@@ -738,7 +727,7 @@ a_packed_text_is_cut_at_records(void **state)
     assert_true(pieces->n_bytes > 3 && pieces->n_bytes < PIECES);
     assert_int_equal(pieces->n_lines, pieces->n_bytes);
     for (size_t i = 0; i < pieces->n_bytes; i++) {
-        Granary__ChunkOp *infer_op = range_op("csv_infer", path, at, pieces->bytes[i]);
+        Granary__ChunkOp *infer_op = op_range("csv_infer", path, at, pieces->bytes[i]);
         struct gr_buf told = {0};
         Granary__CsvTypes *types;
 
@@ -772,7 +761,7 @@ a_packed_text_is_cut_at_records(void **state)
     }
     gr_buf_free(&answer);
     granary__chunk_op__free_unpacked(op, NULL);
-    op = range_op("csv_infer", path, 0, 10);
+    op = op_range("csv_infer", path, 0, 10);
     outputs[0] = (struct gr_value){.kind = GR_VALUE_BYTES, .bytes = "a,b\n", .bytes_size = 4};
     assert_int_equal(op_run(run_csv_infer, op, outputs, 1, NULL, 0, NULL), GRANARY_ETYPE);
     granary__chunk_op__free_unpacked(op, NULL);

@@ -13,22 +13,11 @@
 
 enum { AT_RECORD = 0, IN_QUOTES = 3, AFTER_CR = 5, TEXTS = 60, TEXT_MAX = 40, STATES = 6 };
 
-static Granary__ChunkOp *
-range_op(const char *name, const char *path, size_t offset, size_t size)
-{
-    Granary__ChunkOp *op = op_new(name);
-
-    op_attr(op, gr_attr_new_string("path", path));
-    op_attr(op, gr_attr_new_int("offset", (int64_t)offset));
-    op_attr(op, gr_attr_new_int("size", (int64_t)size));
-    return op;
-}
-
 /* The state behind the first bytes of a file. */
 static uint32_t
 state_behind(const char *path, size_t size)
 {
-    Granary__ChunkOp *op = range_op("csv_split", path, 0, size);
+    Granary__ChunkOp *op = op_range("csv_split", path, 0, size);
     struct gr_buf answer = {0};
     Granary__CsvSplit *split;
     uint32_t state;
@@ -47,7 +36,7 @@ state_behind(const char *path, size_t size)
 static size_t
 seek(const char *path, size_t byte, size_t size)
 {
-    Granary__ChunkOp *op = range_op("csv_seek", path, byte, size);
+    Granary__ChunkOp *op = op_range("csv_seek", path, byte, size);
     struct gr_buf answer = {0};
     Granary__CsvSeek *found;
     size_t at;
@@ -139,7 +128,7 @@ a_file_that_is_shorter_now_is_an_error(void **state)
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        Granary__ChunkOp *op = range_op("csv_seek", path, i == 0 ? 9 : 4, 9);
+        Granary__ChunkOp *op = op_range("csv_seek", path, i == 0 ? 9 : 4, 9);
 
         assert_int_equal(op_run(run_csv_seek, op, NULL, 0, NULL, 0, NULL), GRANARY_EIO);
         assert_non_null(strstr(granary_error_message(), "submit again"));

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import time
+import traceback
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from distributed import as_completed
@@ -20,7 +21,17 @@ from ._plan import Plan, Stage
 
 def fragment(stage: Stage, partition: int, reads: Sequence[Any]) -> Handle:
     """A task."""
-    return _plugin.here().run(stage, partition, reads)
+    try:
+        return _plugin.here().run(stage, partition, reads)
+    except BaseException as error:
+        # Dask and the error refer to each other, so what their frames have would stay until a collection of garbage.
+        for one in reads:
+            one[2].clear()
+        failed: Optional[BaseException] = error
+        while failed is not None:
+            traceback.clear_frames(failed.__traceback__)
+            failed = failed.__cause__ or failed.__context__
+        raise
 
 
 def tasks(plan: Plan, home: Sequence[str] = ()) -> Any:

@@ -131,5 +131,6 @@ def ready(client: Any, private: Optional[Mapping[str, Any]] = None) -> None:
             raise VersionMismatch(_differs(address, found["host"], found["version"], VERSION))
         if found["format"] != str(FORMAT):
             raise VersionMismatch(f"node {address} ({found['host']}) reads plans of format {found['format']}, this client writes {FORMAT}")
+    client.amm.stop()  # Dask would drop one of "two copies": the chunks, of which the other one is but a ticket
     client.register_worker_plugin(Plugin(private=private), name=NAME)
     _ready.add(client)

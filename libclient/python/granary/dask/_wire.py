@@ -20,8 +20,11 @@ from .._errors import Error, NotFound, Unreachable
 from .._log import logger
 from ._handle import Chunk, Handle
 
-STALL_S = 30
-"""A transfer that gives no byte for so long has failed."""
+STALL_S = 60
+"""A transfer that gives no byte for so long has failed. A receiver may wait for room in its store, for half of that."""
+
+_RESTORE_MS = 10000
+"""For a chunk to come back from disk."""
 
 _SECRET = 16
 _ID = 16
@@ -179,7 +182,7 @@ class Server:
             if there:
                 with _plain(one, True) as fd:
                     for i in range(0, len(ids), _ID):
-                        client.write_object(ids[i : i + _ID], fd, int(STALL_S * 1000))
+                        client.write_object(ids[i : i + _ID], fd, _RESTORE_MS)
         except Unreachable:
             self._lost()
         except Error as error:  # of the store: the other end sees the connection end
