@@ -82,6 +82,48 @@ source_set_parts(struct cut *cut, struct flow *flow)
     source_set_paths(cut, flow);
 }
 
+static size_t
+count_relative(const Granary__Attr *attr)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; attr != NULL && i < attr->n_strings; i++) {
+        count += attr->strings[i][0] != '/';
+    }
+    return count;
+}
+
+/* A column of files' names has them as they were written: a folder in front of relative paths is taken off again. */
+static void
+keep_names(struct cut *cut, const struct gr_node *node, struct value *value)
+{
+    const Granary__Attr *path = gr_attr_find(node->node->attrs, node->node->n_attrs, "path");
+    const Granary__Attr *paths = gr_attr_find(node->node->attrs, node->node->n_attrs, "paths");
+    size_t relative = count_relative(path) + count_relative(paths);
+    char *name = cut_borrow(gr_attr_string(node->node->attrs, node->node->n_attrs, "filename", NULL));
+    char *directory, *text;
+    size_t characters = 0;
+
+    if (name == NULL || relative == 0 || value->schema == NULL || gr_schema_find(value->schema, name) < 0) {
+        return;
+    }
+    if (relative < (path == NULL ? 0 : path->n_strings) + (paths == NULL ? 0 : paths->n_strings)) {
+        cut_fail(cut, gr_fail(GRANARY_EINVAL, "column '%s' has names of files: name all files by whole paths, or none",
+                              name));
+        return;
+    }
+    directory = getcwd(NULL, 0);
+    for (const char *at = directory; at != NULL && *at != '\0'; at++) {
+        characters += ((unsigned char)*at & 0xc0) != 0x80; /* not the rest of one */
+    }
+    free(directory);
+    if (characters > 0) {
+        text = cut_borrow(cut_text(cut, "substring(%s, %zu)", cut_column(cut, name), characters + 2));
+        value->flow = flow_over(cut, cut_text(cut, "%s: names", node->node->name), "assign", value->flow);
+        flow_set(cut, value->flow, gr_attr_new_map("columns", &name, &text, 1));
+    }
+}
+
 struct value
 place_source(struct cut *cut, const struct gr_node *node)
 {
@@ -89,6 +131,7 @@ place_source(struct cut *cut, const struct gr_node *node)
     bool in_parts = bytes >= cut->smallest && cut->parts > 1 &&
                     gr_param_find((enum gr_tile_op)node->op, "part") != NULL && node->yields == GR_YIELDS_FRAME;
     struct flow *flow = flow_of_node(cut, node, in_parts ? SPREAD_PARTS : SPREAD_ANY);
+    struct value value;
 
     flow->reads = true;
     flow->bytes = bytes;
@@ -97,7 +140,9 @@ place_source(struct cut *cut, const struct gr_node *node)
     if (in_parts) {
         source_set_parts(cut, flow);
     }
-    return value_of(cut, flow, node);
+    value = value_of(cut, flow, node);
+    keep_names(cut, node, &value);
+    return value;
 }
 
 void

@@ -38,6 +38,10 @@ granary sql "SELECT * FROM kept ORDER BY 2 DESC, 1" | same /dev/stdin "$work/one
 granary sql -e 1 --memory 64M --on local:2 --fragment-bytes 1 \
     "SELECT state FROM kept JOIN '$PWD/$birds' ON state = \"Origin State\" ORDER BY 1" >"$work/several" # at home: `kept` is no file
 granary sql "SELECT state FROM kept JOIN '$PWD/$birds' ON state = \"Origin State\" ORDER BY 1" | same /dev/stdin "$work/several"
+named="SELECT f, count(*) AS n FROM read_csv('$birds', filename = 'f') GROUP BY f" # as it is written here
+granary sql -e 1 --memory 64M --on local:1 --fragments 2 --fragment-bytes 1 "$named" >"$work/several"
+granary sql "$named" | same /dev/stdin "$work/several"
+expect 2 "name all files by whole paths, or none" granary sql --fragments 2 "SELECT * FROM read_csv(['$birds', '$PWD/$birds'], filename = 'f')"
 expect 2 "is for SELECT" granary sql --on local:1 "CREATE TABLE x (a int)"
 granary down >/dev/null
 unset GRANARY_INSTANCE
@@ -62,11 +66,15 @@ case $4 in
 broken) echo "ssh: connect to host broken: No route to host" >&2; exit 255 ;;
 slow) exec sleep 1000 ;;
 blind) eval "granary() { :; }; $5" ;;
+flips)
+    sh -c "$5"
+    case $5 in *"'s2' '0'") [ -e "$work/flipped" ] || truncate -s -3 "$d/$s2-0.0.object" && touch "$work/flipped" ;; esac
+    ;;
 *) sh -c "$5" ;;
 esac
 EOF
 chmod +x "$work/bin/ssh"
-export PATH="$work/bin:$PATH" work
+export PATH="$work/bin:$PATH" work d s2
 granary up -e 1 --memory 64M >/dev/null # the hosts' instance, and the front's
 on() {
     : >"$work/asked"
@@ -101,6 +109,10 @@ expect 1 "on broken: ssh: .*No route" granary run "$work/plan.json" --on ssh:bro
 on slow,two
 [ "$(pgrep -fc 'sleep 1000' -s 0 || true)" = 0 ] || fail "the slow one goes on"
 
+# A result that was damaged before it was taken is made anew.
+on flips
+grep -q "has [0-9]* bytes where .*: it is made anew" "$work/err" || fail "said: $(cat "$work/err")"
+
 # One that sees another directory.
 expect 4 "is that directory the same on all machines" granary run "$work/plan.json" --on ssh:blind --directory "$d"
 
@@ -115,6 +127,7 @@ on two
 
 # What is wrong with WHERE.
 expect 2 "there is only local:K" granary run "$work/plan.json" --on mars
+expect 4 "--directory $work/none: No such file" granary run "$work/plan.json" --on local:1 --directory "$work/none"
 expect 2 "takes 1 to 64" granary run "$work/plan.json" --on local:0
 expect 2 "is no host" granary run "$work/plan.json" --on ssh:a,,b --directory "$d"
 expect 2 "is no host" granary run "$work/plan.json" --on ssh:-oProxyCommand=x --directory "$d"

@@ -15,6 +15,7 @@
 #include "graph_json/plan.h"
 
 #define PLANS_MAX 16
+#define TRIES     3 /* to take the results */
 
 struct on {
     struct dask *dask; /* NULL: places have the fragments */
@@ -208,6 +209,17 @@ gather(const struct on *on, const struct gr_cutplan_target *target, granary_clie
     return err == GRANARY_OK ? err : gr_fail_in(err, "target '%s'", target->name);
 }
 
+static granary_err
+gather_all(const struct on *on, granary_client *client)
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t t = 0; t < on->plan->target_count && err == GRANARY_OK; t++) {
+        err = gather(on, &on->plan->targets[t], client, on->graph->nodes[t]);
+    }
+    return err;
+}
+
 static void
 sweep_plan(const struct on *on, const struct gr_cutplan *plan)
 {
@@ -237,16 +249,25 @@ on_run(struct on *on, granary_client *client, int timeout_ms, bool copies, struc
         return dask_run(on->dask, on->text, on->size, timeout_ms, client, on->graph);
     }
     wrong = on->plan->stage_count;
-    err = drive(&on->places, on->plan, on->plan_path, timeout_ms, &on->trace, heeds ? &wrong : NULL,
-                heeds ? &bytes : NULL);
-    if (err == GRANARY_OK && wrong < on->plan->stage_count) {
-        (void)snprintf(ret_size->digest, sizeof ret_size->digest, "%s", on->plan->stages[wrong].digest);
-        ret_size->bytes = (int64_t)bytes;
-        return err;
+    /* Results that were damaged, or that another run in this directory has removed, are made anew. */
+    for (int tries = 1, again = 1; again; tries++) {
+        err = drive(&on->places, on->plan, on->plan_path, timeout_ms, &on->trace, heeds ? &wrong : NULL,
+                    heeds ? &bytes : NULL);
+        if (err == GRANARY_OK && wrong < on->plan->stage_count) {
+            (void)snprintf(ret_size->digest, sizeof ret_size->digest, "%s", on->plan->stages[wrong].digest);
+            ret_size->bytes = (int64_t)bytes;
+            return err;
+        }
+        again = 0;
+        if (err == GRANARY_OK && (err = gather_all(on, client)) != GRANARY_OK) {
+            again = (err == GRANARY_ECORRUPT || err == GRANARY_ENOENT) && tries < TRIES;
+        }
+        if (again) {
+            cli_note("%s: it is made anew", granary_error_message());
+        }
     }
-    for (size_t t = 0; t < on->plan->target_count && err == GRANARY_OK; t++) {
-        err = gather(on, &on->plan->targets[t], client, on->graph->nodes[t]);
-        err = err == GRANARY_OK && copies ? node_copy(on->graph, t) : err;
+    for (size_t t = 0; t < on->plan->target_count && err == GRANARY_OK && copies; t++) {
+        err = node_copy(on->graph, t);
     }
     if (err == GRANARY_OK) { /* a run that has failed leaves them for the next one */
         sweep_plan(on, on->plan);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/process/limits.h"
+#include "cli/cluster/child.h"
 #include "cli/cluster/node.h"
 #include "cli/cluster/pilot.h"
 #include "cli/instance/leftovers.h"
@@ -69,7 +70,8 @@ open_local(struct places *places, const struct places_options *options, const ch
         return gr_fail(GRANARY_EINVAL, "--on local:%.20s: local:K takes 1 to 64 instances", argument);
     }
     (void)snprintf(memory, sizeof memory, "%llu", (unsigned long long)(gr_memory_default() / (count + 1)));
-    err = make_places(places, count);
+    err = options->directory == NULL ? GRANARY_OK : take_directory(places, options->directory);
+    err = err == GRANARY_OK ? make_places(places, count) : err;
     for (size_t i = 0; i < places->count && err == GRANARY_OK; i++) {
         struct place *place = &places->list[i];
         int share = gr_usable_cpus() / (int)count;
@@ -79,10 +81,7 @@ open_local(struct places *places, const struct places_options *options, const ch
         place->private.executors = options->executors > 0 ? options->executors : share > 0 ? share : 1;
         err = private_start(&place->private, NULL, place->instance, &place->private_pid);
     }
-    if (err == GRANARY_OK) {
-        err = options->directory == NULL ? make_local_directory(places) : take_directory(places, options->directory);
-    }
-    return err;
+    return err == GRANARY_OK && options->directory == NULL ? make_local_directory(places) : err;
 }
 
 static size_t
@@ -222,7 +221,11 @@ places_open(const struct places_options *options, struct places *ret_places)
             err = kinds[i].open(ret_places, options, argument);
             err = err == GRANARY_OK ? set_home(ret_places, options) : err;
             if (err != GRANARY_OK) {
+                char message[CHILD_MESSAGE_MAX];
+
+                (void)snprintf(message, sizeof message, "%s", granary_error_message());
                 places_close(ret_places);
+                (void)gr_fail(err, "%s", message); /* not what its end may say */
             }
             return err;
         }
