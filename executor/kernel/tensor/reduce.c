@@ -300,7 +300,7 @@ check_result(const struct gr_chunk_reduce_final *params, granary_dtype dtype, co
     granary_err err = tensor_ints(params->shape, TENSOR_DIMS_MAX, &wanted, &count);
 
     if (err == GRANARY_OK && params->shape != NULL &&
-        ((int)count != dims || memcmp(wanted, shape, count * sizeof *shape) != 0)) {
+        ((int)count != dims || (count > 0 && memcmp(wanted, shape, count * sizeof *shape) != 0))) {
         err = gr_fail(GRANARY_EINVAL, "the partial results are of a tensor of another shape");
     }
     if (err == GRANARY_OK && params->dtype != NULL && strcmp(params->dtype, granary_dtype_name(dtype)) != 0) {
