@@ -209,7 +209,8 @@ replace_executors(const struct upgrade *upgrade, granary_client *client, struct 
             tell(listing, "executor", process->pid, 0, "has ended; another one has its slot");
         } else if ((strcmp(process->name, "pool") == 0 || strcmp(process->name, "supervisor") == 0) &&
                    is_replaced(process->pid)) {
-            tell(listing, process->name, process->pid, 0, "stays: it only starts processes, and `granary up --replace` replaces it, too");
+            tell(listing, process->name, process->pid, 0,
+                 "stays: it only starts processes, and `granary up --replace` replaces it, too");
         }
     }
     free(processes);
