@@ -127,11 +127,13 @@ class Cluster:
             self.note()
         if self.client is not None:
             self.client.close()
-        for one in self.started[::-1]:
-            one.send_signal(signal.SIGTERM)
-        for one in self.started:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                one.wait(PATIENCE_S)
+        # The scheduler last: a worker that is told to end twice at once, by a signal and by its scheduler, may wait for ever in Dask's own loop.
+        for these in (self.started[1:], self.started[:1]):
+            for one in these:
+                one.send_signal(signal.SIGTERM)
+            for one in these:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    one.wait(PATIENCE_S)
         try:
             until(lambda: not processes(self.directory), f'the end of processes: {processes(self.directory)}')
             until(lambda: not [one for one in self.shared if os.path.exists(one)], 'the end of shared memory')
