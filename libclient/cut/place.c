@@ -167,11 +167,10 @@ place_concat(struct cut *cut, const struct gr_node *node)
 
 /* ---- who sees the order of rows ---- */
 
-bool
-node_sees_order(const struct gr_node *node, size_t k, bool seen)
+/* What it gives of a row is of that row alone, and stands where the row stood. */
+static bool
+goes_row_by_row(const struct gr_node *node)
 {
-    const struct gr_schema *schema = &node->inputs[k]->type.schema;
-
     switch (node->op) {
     case GR_TILE_select:
     case GR_TILE_filter:
@@ -180,7 +179,21 @@ node_sees_order(const struct gr_node *node, size_t k, bool seen)
     case GR_TILE_explode:
     case GR_TILE_encode:
     case GR_TILE_rebalance:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool
+node_sees_order(const struct gr_node *node, size_t k, bool seen)
+{
+    const struct gr_schema *schema = &node->inputs[k]->type.schema;
+
+    if (goes_row_by_row(node)) {
         return seen;
+    }
+    switch (node->op) {
     case GR_TILE_concat:
         return seen || GR_NODE_PARAMS(concat, node->node)->axis != 0;
     case GR_TILE_sort:
@@ -254,15 +267,10 @@ place(struct cut *cut, const struct gr_node *node)
     if (place_tensor(cut, node, &value)) {
         return value;
     }
-    switch (node->op) {
-    case GR_TILE_select:
-    case GR_TILE_filter:
-    case GR_TILE_assign:
-    case GR_TILE_project:
-    case GR_TILE_explode:
-    case GR_TILE_encode:
-    case GR_TILE_rebalance:
+    if (goes_row_by_row(node)) {
         return place_rows(cut, node);
+    }
+    switch (node->op) {
     case GR_TILE_sort:
         return place_sort(cut, node);
     case GR_TILE_head:
