@@ -93,6 +93,16 @@ gr_attr_number(const Granary__Attr *attr)
     return attr->n_doubles == 1 ? attr->doubles[0] : 0;
 }
 
+/* Of an attribute that was one string. */
+static void
+drop_text(Granary__Attr *attr)
+{
+    free(attr->strings[0]);
+    free(attr->strings);
+    attr->strings = NULL;
+    attr->n_strings = 0;
+}
+
 bool
 gr_attr_adopt_digits(Granary__Attr *attr)
 {
@@ -112,10 +122,7 @@ gr_attr_adopt_digits(Granary__Attr *attr)
         return false;
     }
     *ints = number;
-    free(attr->strings[0]);
-    free(attr->strings);
-    attr->strings = NULL;
-    attr->n_strings = 0;
+    drop_text(attr);
     attr->ints = ints;
     attr->n_ints = 1;
     attr->kind = GRANARY__ATTR__KIND__INT;
@@ -139,10 +146,7 @@ gr_attr_adopt_word(Granary__Attr *attr)
         return false;
     }
     *doubles = words[w].value;
-    free(attr->strings[0]);
-    free(attr->strings);
-    attr->strings = NULL;
-    attr->n_strings = 0;
+    drop_text(attr);
     attr->doubles = doubles;
     attr->n_doubles = 1;
     attr->kind = GRANARY__ATTR__KIND__DOUBLE;
