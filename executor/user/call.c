@@ -12,6 +12,7 @@
 #include "client/resolve.h"
 #include "data/arrow/arrow.h"
 #include "graph/chunk/graph.h"
+#include "graph/copy.h"
 #include "graph/nearest.h"
 
 /* ---- failing ---- */
@@ -262,13 +263,9 @@ name_targets(Granary__Graph *message)
 {
     struct gr_chunk_graph *chunks = NULL;
     struct gr_graph *graph = NULL;
-    Granary__Graph *copy;
-    size_t size = granary__graph__get_packed_size(message);
-    uint8_t *bytes = malloc(size + 1);
+    Granary__Graph *copy = gr_message_copy(&message->base);
     granary_err err;
 
-    copy = bytes == NULL ? NULL : granary__graph__unpack(NULL, granary__graph__pack(message, bytes), bytes);
-    free(bytes);
     if (copy == NULL) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text/buf.h"
+#include "graph/copy.h"
 #include "graph/graph.h"
 
 struct granary_graph {
@@ -392,19 +393,12 @@ gr_builder_open(granary_graph *graph, Granary__Graph **ret_message)
 granary_err
 gr_builder_finish(const granary_graph *graph, Granary__Graph **ret_message)
 {
-    size_t size = granary__graph__get_packed_size(&graph->message);
-    uint8_t *bytes;
     Granary__Graph *copy;
 
     if (graph->err != GRANARY_OK) {
         return gr_fail(graph->err, "%s", graph->error);
     }
-    bytes = malloc(size + 1);
-    copy = NULL;
-    if (bytes != NULL) {
-        copy = granary__graph__unpack(NULL, granary__graph__pack(&graph->message, bytes), bytes);
-    }
-    free(bytes);
+    copy = gr_message_copy(&graph->message.base);
     if (copy == NULL) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }

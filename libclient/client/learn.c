@@ -14,6 +14,7 @@
 #include "client/learn_file.h"
 #include "client/submit.h"
 #include "granary/read.h"
+#include "graph/copy.h"
 
 #define MESSAGE_MAX 1024
 
@@ -43,21 +44,6 @@ learn_no_memory(void)
 
 /* ---- the question ---- */
 
-static Granary__Node *
-copy_node(const Granary__Node *node)
-{
-    size_t size = granary__node__get_packed_size(node);
-    uint8_t *bytes = malloc(size + 1);
-    Granary__Node *copy = NULL;
-
-    if (bytes != NULL) {
-        (void)granary__node__pack(node, bytes);
-        copy = granary__node__unpack(NULL, size, bytes);
-    }
-    free(bytes);
-    return copy;
-}
-
 /* The question's next node. false: no memory, also of a NULL for the parameter */
 static bool
 add_node(struct learning *l, const char *name, const char *op, const char *input, Granary__Attr *attr)
@@ -72,7 +58,7 @@ add_node(struct learning *l, const char *name, const char *op, const char *input
     node.inputs = inputs;
     node.n_attrs = 1;
     node.attrs = &attr;
-    if (attr != NULL && (copy = copy_node(&node)) != NULL) {
+    if (attr != NULL && (copy = gr_message_copy(&node.base)) != NULL) {
         l->question.nodes[l->question.n_nodes++] = copy;
     }
     granary__attr__free_unpacked(attr, NULL);
@@ -150,7 +136,7 @@ ask(struct learning *l, struct source *source)
     if (asprintf(&below, "%s readable", source->target) < 0) {
         return learn_no_memory();
     }
-    copy = copy_node(node);
+    copy = gr_message_copy(&node->base);
     if (copy != NULL) {
         l->question.nodes[l->question.n_nodes++] = copy;
         l->question.targets[l->question.n_targets++] = source->target; /* which stays the source's */
@@ -305,20 +291,12 @@ learning_free(struct learning *l)
 static granary_err
 create_copy(const Granary__Graph *message, struct gr_graph **ret_graph)
 {
-    size_t size = granary__graph__get_packed_size(message);
-    uint8_t *bytes = malloc(size + 1);
-    Granary__Graph *copy = NULL;
-    granary_err err;
+    Granary__Graph *copy = gr_message_copy(&message->base);
+    granary_err err = copy == NULL ? learn_no_memory() : gr_graph_create(copy, ret_graph);
 
-    if (bytes != NULL) {
-        (void)granary__graph__pack(message, bytes);
-        copy = granary__graph__unpack(NULL, size, bytes);
-    }
-    err = copy == NULL ? learn_no_memory() : gr_graph_create(copy, ret_graph);
     if (err != GRANARY_OK && copy != NULL) {
         granary__graph__free_unpacked(copy, NULL);
     }
-    free(bytes);
     return err;
 }
 

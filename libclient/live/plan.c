@@ -8,6 +8,7 @@
 #include "base/id.h"
 #include "client/builder.h"
 #include "graph/aggregate.h"
+#include "graph/copy.h"
 #include "graph/graph.h"
 
 #define NOT_FOUND SIZE_MAX
@@ -195,16 +196,11 @@ static granary_err
 cut_out(const struct live_plan *plan, const char *target, size_t at, const struct live_rows *rows,
         granary_graph **ret_graph)
 {
-    const size_t size = granary__graph__get_packed_size(plan->graph);
     granary_graph *graph = granary_graph_create();
-    uint8_t *bytes = malloc(size + 1);
     bool *needed = calloc(plan->graph->n_nodes + 1, sizeof *needed);
-    Granary__Graph *copy = NULL, *message = NULL;
+    Granary__Graph *copy = gr_message_copy(&plan->graph->base), *message = NULL;
     granary_err err = GRANARY_OK;
 
-    if (bytes != NULL) {
-        copy = granary__graph__unpack(NULL, granary__graph__pack(plan->graph, bytes), bytes);
-    }
     if (graph == NULL || copy == NULL || needed == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "out of memory");
     }
@@ -241,7 +237,6 @@ cut_out(const struct live_plan *plan, const char *target, size_t at, const struc
         granary__graph__free_unpacked(copy, NULL);
     }
     granary_graph_destroy(graph);
-    free(bytes);
     free(needed);
     return err;
 }

@@ -205,18 +205,3 @@ pack_reply_seq(struct gr_buf *message, uint64_t seq)
 {
     pack_varint(message, REPLY_SEQ, seq);
 }
-
-void *
-pack_copy(const ProtobufCMessage *message)
-{
-    size_t size = protobuf_c_message_get_packed_size(message);
-    uint8_t *bytes = malloc(size + 1);
-    void *copy = NULL;
-
-    if (bytes != NULL) {
-        (void)protobuf_c_message_pack(message, bytes);
-        copy = protobuf_c_message_unpack(message->descriptor, NULL, size, bytes);
-    }
-    free(bytes);
-    return copy;
-}

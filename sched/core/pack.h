@@ -31,10 +31,6 @@ void pack_registered(struct gr_buf *message, uint32_t number);
 void pack_acknowledged(struct gr_buf *message, uint64_t sequence);
 void pack_epoch(struct gr_buf *message, uint64_t epoch);
 
-/* A copy of a message, to be freed as one of its type; such as those of executors, which lie in an arena. NULL: out of
- * memory */
-void *pack_copy(const ProtobufCMessage *message);
-
 /* The sequence number of a packed Reply. */
 void pack_reply_seq(struct gr_buf *message, uint64_t seq);
 

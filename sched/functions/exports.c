@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/grow.h"
 #include "granary/types.h"
+#include "graph/copy.h"
 #include "graph/nearest.h"
 #include "sched/core/pack.h"
 
@@ -225,7 +226,7 @@ exports_add(struct exports *exports, const Granary__Library *library, const stru
         return GRANARY_OK;
     }
     old = shelf_find(shelf, library->name, library->version);
-    fresh.library = pack_copy(&library->base);
+    fresh.library = gr_message_copy(&library->base);
     if (fresh.library == NULL) {
         return out_of_memory();
     }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/id.h"
+#include "graph/copy.h"
 #include "sched/core/pack.h"
 #include "sched/dispatch/order.h"
 #include "sched/execution/graph.h"
@@ -135,7 +136,7 @@ child_submit(struct manager *manager, struct task_graph *graph, const char *key,
     submit.continues = true;
     submit.priority = graph->order.lane != NULL ? graph->order.lane->priority : 0;
     submit.deadline_ms = graph->deadline.ms;
-    submit.graph = pack_copy(&body->base);
+    submit.graph = gr_message_copy(&body->base);
     err = submit.graph == NULL ? gr_fail(GRANARY_ENOMEM, "scheduler: out of memory")
                                : graph_accept(manager, key, &submit, ret_child);
     granary__graph__free_unpacked(submit.graph, NULL);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/grow.h"
 #include "base/log.h"
+#include "graph/copy.h"
 #include "sched/core/pack.h"
 #include "sched/execution/graph.h"
 #include "sched/graphs/graphs.h"
@@ -127,7 +128,7 @@ recall_parts(struct manager *manager, struct task_graph *graph, const Granary__S
     }
     recall->manager = manager;
     recall->tells_again = graph->resumed || submit->told != NULL;
-    recall->submit = recall->submit == NULL ? pack_copy(&submit->base) : recall->submit;
+    recall->submit = recall->submit == NULL ? gr_message_copy(&submit->base) : recall->submit;
     recall->index = recall->index == NULL ? calloc(1, sizeof *recall->index) : recall->index;
     if (recall->index == NULL || recall->submit == NULL) {
         return NULL;

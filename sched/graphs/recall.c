@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "graph/copy.h"
 #include "sched/core/pack.h"
 #include "sched/graphs/graphs.h"
 #include "sched/graphs/told.h"
@@ -117,7 +118,7 @@ recall_take(struct manager *manager, struct task_graph *graph, const Granary__Su
     for (size_t i = 0; good && i < message->n_targets; i++) {
         good = take_target(graph, from, message->targets[i], content_of(graph->recall.content, message->targets[i]));
     }
-    graph->submit = good ? pack_copy(&submit->base) : NULL;
+    graph->submit = good ? gr_message_copy(&submit->base) : NULL;
     if (graph->submit == NULL) {
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "graph/copy.h"
 #include "sched/core/pack.h"
 #include "sched/durable/journal.h"
 #include "sched/execution/event_log.h"
@@ -166,7 +167,7 @@ records_drop(struct task_graph *graph)
 static granary_err
 graph_resume(struct manager *manager, struct task_graph *graph, Granary__Submit *submit)
 {
-    Granary__Submit *again = graph->journal.record_count == 0 ? NULL : pack_copy(&submit->base);
+    Granary__Submit *again = graph->journal.record_count == 0 ? NULL : gr_message_copy(&submit->base);
     granary_err err;
 
     graph->resumed = graph->planned = true;
@@ -203,7 +204,7 @@ restored_explain(struct manager *manager, const struct task_graph *graph, struct
         .planned = true,
         .awaits_claims = true, /* nothing of it is given to anybody */
         .journal = {.replays = true, .records = graph->journal.records, .record_count = graph->journal.record_count}};
-    Granary__Submit *submit = pack_copy(&graph->submit->base);
+    Granary__Submit *submit = gr_message_copy(&graph->submit->base);
     granary_err err;
 
     memcpy(scratch.key, graph->key, sizeof scratch.key);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/copy.h"
 #include "graph/graph.h"
 #include "sched/core/pack.h"
 #include "simulate/world.h"
@@ -294,7 +295,7 @@ world_make_graph(const struct world_options *options, uint32_t graph)
     uint32_t size = making.of->size;
 
     if (options->recorded != NULL) {
-        return pack_copy(&options->recorded->base);
+        return gr_message_copy(&options->recorded->base);
     }
     making.graph = malloc(sizeof *making.graph);
     if (making.graph == NULL) {
