@@ -11,7 +11,7 @@ QUESTIONS = SOURCE / 'tools' / 'bench' / 'questions' / 'questions.txt'
 TPCH = SOURCE / 'tools' / 'bench' / 'tpch'
 TPCH_TABLES = ['region', 'nation', 'supplier', 'part', 'partsupp', 'customer', 'orders', 'lineitem']
 TABLES = {'groupby': ['groupby'], 'frames': ['groupby'], 'join': ['join_x', 'join_small', 'join_medium', 'join_big'], 'tpch': TPCH_TABLES, 'tensor': []}
-FILES = 8  # of a folder of Parquet: each is a row group
+FILES = 3  # of a folder of Parquet: parts are cut within files
 
 # What is gathered although it is cut, by suite and question, and why.
 GATHERED = {
