@@ -7,16 +7,16 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from distributed import as_completed
 
-from .._errors import Cancelled, Invalid, TimedOut, Unsupported, VersionMismatch
+from .._errors import Cancelled, TimedOut, Unsupported, VersionMismatch
 from .._granary import VERSION
 from .._log import logger
 from .._progress import Progress, shown
 from . import _plugin, _results
-from ._collections import source_of
 from ._cut import Again
 from ._handle import Handle
 from ._node import place_of
 from ._plan import Plan, Stage
+from ._sources import find
 
 
 def fragment(stage: Stage, partition: int, reads: Sequence[Any]) -> Handle:
@@ -42,34 +42,23 @@ def tasks(plan: Plan, home: Sequence[str] = ()) -> Any:
     for stage in plan.stages.values():
         made: Dict[str, Tuple[Any, ...]] = {}
         for p in range(stage.partitions):
-            reads = []
+            reads: List[List[Any]] = []
             for node, one in stage.inputs.items():
                 other = plan.stages[one.stage]
                 of = [p] if one.take == "same" else range(other.partitions)
                 reads.append([node, one.take, [other.key(q) for q in of]])
-            for node, attributes in stage.graph["nodes"].items():
-                source = source_of(attributes)
-                if source is not None:
-                    reads.append([node, "all", _share(source.futures, stage, node, p)])
+            for node, name in stage.sources.items():
+                futures, what = find(name).share(name, p, stage.partitions if node in stage.part_of else 1)
+                reads.append([node, "all", futures, what])
             made[stage.key(p)] = (fragment, stage, p, reads)
         layers[stage.name] = MaterializedLayer(made, annotations={"workers": list(home)} if _reads_here(stage) else None)
         needs[stage.name] = {one.stage for one in stage.inputs.values()}
     return HighLevelGraph(layers, needs)
 
 
-def _share(futures: List[Any], stage: Stage, node: str, partition: int) -> List[Any]:
-    """The partitions of a collection that a fragment reads."""
-    if node not in stage.part_of:
-        return futures
-    first, end = (len(futures) * p // stage.partitions for p in (partition, partition + 1))
-    if first == end:
-        raise Invalid(f"a collection of {len(futures)} partitions is not cut into {stage.partitions}: name fewer partitions")
-    return futures[first:end]
-
-
 def _reads_here(stage: Stage) -> bool:
     """Whether it reads tables or objects of this process's session."""
-    nodes = [one for name, one in stage.graph["nodes"].items() if name not in stage.inputs and source_of(one) is None]
+    nodes = [one for name, one in stage.graph["nodes"].items() if name not in stage.inputs and name not in stage.sources]
     return any(one["op"] in ("table", "array", "object") for one in nodes)
 
 
