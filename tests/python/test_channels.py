@@ -210,8 +210,8 @@ class Channels(PackageTest):
         before = signal.signal(signal.SIGALRM, interrupt)
         try:
             for wait in (c.get, lambda: [c.put(b'x' * 1000) for _ in range(10)]):
-                signal.setitimer(signal.ITIMER_REAL, 0.05)
                 with self.assertRaisesRegex(InterruptedError, 'by hand'):
+                    signal.setitimer(signal.ITIMER_REAL, 0.05)
                     wait()
         finally:
             signal.signal(signal.SIGALRM, before)
