@@ -90,6 +90,12 @@ class Plans(ClusterTest):
         self.assertEqual(far.shape, (7,))
         np.testing.assert_allclose(np.asarray(far), near.sum(0) * 3)
 
+    def test_tensors_that_are_cut(self):
+        graph = {'x': {'op': 'random', 'shape': [301, 7], 'seed': 2}, 'y': {'op': 'multiply', 'input': 'x', 'value': 2}, 't': {'op': 'transpose', 'input': 'y'}}
+        for target in 'yt':
+            near, far = (np.asarray(granary.dask.run(self.client, {'nodes': graph, 'targets': [target]}, parts, smallest=1)[target]) for parts in (1, 3))
+            np.testing.assert_array_equal(near, far)
+
     def test_the_part_of_a_fragment(self):
         given = _plan.Plan.of(plan(stage('s', {'out': {'op': 'arange', 'stop': 9}}, part_of=['out'], partitions=4)
                                    | {'partitions': 4}, stage('t', {'out': {'op': 'zeros', 'shape': [1]}})))

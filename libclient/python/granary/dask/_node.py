@@ -358,8 +358,17 @@ class Node:
             elif far:
                 list(self._fetching.map(self.bring, far))
             ids = [[self.local(one, place).hex() for place in which] for one, which in zip(handles, wanted)]
-            given.update(attributes(node, stage.graph["nodes"][node], handles, ids))
+            given.update(attributes(node, self._typed(stage.graph["nodes"][node], ids), handles, ids))
         return given
+
+    def _typed(self, node: Mapping[str, Any], ids: Sequence[Sequence[str]]) -> Mapping[str, Any]:
+        """With the dtype of a tensor, of which plans tell nothing: its first block has it."""
+        first = next((id for some in ids for id in some), None)
+        if node["op"] != "array" or "dtype" in node or first is None:
+            return node
+        from ..array._session import SessionEngine
+
+        return {**node, "dtype": SessionEngine(self.session).read(first).dtype.name}
 
     def local(self, handle: Handle, place: int) -> bytes:
         if place >= len(handle.chunks):
