@@ -353,6 +353,7 @@ class Node:
         for node, take, handles in reads:
             wanted = [[partition] if take == "part" else list(range(len(one.chunks))) for one in handles]
             far = _streams([(one, which) for one, which in zip(handles, wanted) if one.origin != self.origin])
+            far = far[partition % len(far):] + far[:partition % len(far)] if far else []  # not all readers begin with the same node
             if len(far) == 1:
                 self.bring(far[0])
             elif far:
