@@ -207,7 +207,7 @@ def _kinds(handle: Handle) -> Kinds:
 
     node = _plugin.here()
     if handle.origin != node.origin:
-        node.bring(handle, [0])
+        node.bring([(handle, [0])])
     made: Kinds = []
     for given in node.client.get(node.local(handle, 0), 30000).frame().columns():
         column = column_of(given)
@@ -223,7 +223,7 @@ def _no_rows(handle: Handle, place: int) -> Handle:
     """A task: no rows, with the columns of a frame."""
     node = _plugin.here()
     if handle.origin != node.origin:
-        node.bring(handle, [place])
+        node.bring([(handle, [place])])
     nodes = {"all": {"op": "table", "ids": [node.local(handle, place).hex()]}, "out": {"op": "head", "input": "all", "rows": 0}}
     return node.graph(json.dumps({"nodes": nodes, "targets": ["out"]}), "out")
 
@@ -232,7 +232,7 @@ def _changed(handle: Handle, number: int, columns: Sequence[str], changes: Mappi
     """A task: a partition with columns in this order, some of them changed."""
     node = _plugin.here()
     if handle.origin != node.origin:
-        node.bring(handle, [0])
+        node.bring([(handle, [0])])
     nodes: Dict[str, Any] = {"all": {"op": "table", "ids": [node.local(handle, 0).hex()]}}
     nodes["some"] = {"op": "assign", "input": "all", "columns": dict(changes)} if changes else {"op": "head", "input": "all", "rows": handle.rows[0]}
     nodes["out"] = {"op": "select", "input": "some", "columns": list(columns)}
@@ -379,7 +379,7 @@ def _dtype(handle: Handle) -> str:
     """A task."""
     node = _plugin.here()
     if handle.origin != node.origin:
-        node.bring(handle, [0])
+        node.bring([(handle, [0])])
     return str(node.client.get(node.local(handle, 0), 30000).tensor()[0])
 
 
