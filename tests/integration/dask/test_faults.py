@@ -5,9 +5,10 @@ import signal
 import subprocess
 import threading
 import unittest
+from unittest import mock
 
 from cluster import BIN, PATIENCE_S, Cluster, granary, in_thread, plan, processes, stage, until, _plan
-from granary.dask import _drive, _results
+from granary.dask import _drive, _packs, _results
 
 
 class Faults(unittest.TestCase):
@@ -46,6 +47,11 @@ class Faults(unittest.TestCase):
         instance = self.cluster.on('n2', lambda node: node.session.instance)
         self.dies(self.cluster.workers['n2'].kill)
         until(lambda: not processes(instance), 'the end of the instance')
+
+    def test_a_worker_with_packs(self):
+        """What fragments gave that shared a task is made again together."""
+        with mock.patch.object(_packs, 'ranges', lambda partitions, *_: [(first, min(first + 2, partitions)) for first in range(0, partitions, 2)]):
+            self.dies(self.cluster.workers['n2'].kill)
 
     def test_a_store(self):
         """Then the worker ends by itself, as it has nothing to offer any more."""

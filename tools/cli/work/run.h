@@ -97,6 +97,9 @@ extern const struct gr_option run_graph_options[]; /* of `granary run` */
 #define RUN_SQL_SELF COMMAND_SELF(struct run, .source = &sql_source, .remains = {.fd = -1}, .max_rows = -1)
 granary_err run_check(struct cli *cli);
 
+/* Whether nothing is left when the command ends. */
+bool run_discards(const struct run *run);
+
 /* Run the only argument, a graph or the text of one statement. Once in a process. */
 int run_source(struct cli *cli);
 

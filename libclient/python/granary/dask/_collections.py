@@ -66,7 +66,7 @@ def _like(handle: Handle) -> Handle:
 
     node = _plugin.here()
     if handle.origin != node.origin:
-        node.bring(handle, [0])
+        node.bring([(handle, [0])])
     nodes = {"all": {"op": "table", "ids": [node.local(handle, 0).hex()]}, "out": {"op": "head", "input": "all", "rows": 0}}
     return node.graph(json.dumps({"nodes": nodes, "targets": ["out"]}), "out")
 

@@ -25,6 +25,7 @@ from .._granary import NO_RECALL, OWN
 from .._log import logger
 from .._session import Session
 from ._handle import Chunk, Handle, Origin, same_instance
+from ._packs import Range, key as key_of, reads_of
 from ._plan import Stage
 from ._wire import Server, TransferFailed, fetch
 
@@ -35,6 +36,8 @@ KEEP_S = 60
 """Seconds for which results stay in an instance of others, when Dask's scheduler has gone: a new one may use them."""
 
 _FETCHES = 4
+_STREAM_BYTES = 64 << 20
+_CHUNK_BYTES = 1 << 12  # what a chunk counts for besides
 _MOST_TRIES = 3
 _PLACE = "granary.dask"
 _RESTART = 1 << 7
@@ -87,6 +90,7 @@ class Node:
         self.running: Set[str] = set()
         self._ran = threading.Condition()
         self._cancelled: Set[str] = set()
+        self._packs: Dict[str, str] = {}
         self._ending: Set[str] = set()
         self._kept: "weakref.WeakValueDictionary[str, Results]" = weakref.WeakValueDictionary()
         self._tries: Dict[str, int] = {}
@@ -201,6 +205,25 @@ class Node:
             self.soon(done.set)
             done.wait()
 
+    def run_all(self, stage: Stage, these: Range, reads: Sequence[Any]) -> List[Handle]:
+        """Fragments one after the other. They are of one task, which Dask may cancel at any of them."""
+        task = key_of(stage, these)
+        made: List[Handle] = []
+        with self._ran:
+            self._packs[task] = stage.key(these[0])
+        try:
+            for partition in range(*these):
+                with self._ran:
+                    if task not in self._packs:
+                        self._again(task)
+                    self._packs[task] = stage.key(partition)
+                made.append(self.run(stage, partition, reads_of(reads, partition - these[0])))
+                made[-1].task = task
+            return made
+        finally:
+            with self._ran:
+                self._packs.pop(task, None)
+
     def run(self, stage: Stage, partition: int, reads: Sequence[Tuple[str, str, Sequence[Handle]]]) -> Handle:
         """A fragment. reads: by input node, what it takes, and the handles of the other stage's partitions."""
         key = stage.key(partition)
@@ -239,8 +262,9 @@ class Node:
         raise Reschedule()
 
     def cancel(self, key: str) -> None:
-        """Stop a fragment that runs here, soon."""
+        """Stop a task that runs here, soon: the fragment that it is at."""
         with self._ran:
+            key = self._packs.pop(key, key)
             if key not in self.running:
                 return
             self._cancelled.add(key)
@@ -328,14 +352,24 @@ class Node:
         given: Dict[str, Dict[str, Any]] = {}
         for node, take, handles in reads:
             wanted = [[partition] if take == "part" else list(range(len(one.chunks))) for one in handles]
-            far = [(one, which) for one, which in zip(handles, wanted) if one.origin != self.origin]
+            far = _streams([(one, which) for one, which in zip(handles, wanted) if one.origin != self.origin])
+            far = far[partition % len(far):] + far[:partition % len(far)] if far else []  # not all readers begin with the same node
             if len(far) == 1:
-                self.bring(*far[0])
+                self.bring(far[0])
             elif far:
-                list(self._fetching.map(lambda pair: self.bring(*pair), far))
+                list(self._fetching.map(self.bring, far))
             ids = [[self.local(one, place).hex() for place in which] for one, which in zip(handles, wanted)]
-            given.update(attributes(node, stage.graph["nodes"][node], handles, ids))
+            given.update(attributes(node, self._typed(stage.graph["nodes"][node], ids), handles, ids))
         return given
+
+    def _typed(self, node: Mapping[str, Any], ids: Sequence[Sequence[str]]) -> Mapping[str, Any]:
+        """With the dtype of a tensor, of which plans tell nothing: its first block has it."""
+        first = next((id for some in ids for id in some), None)
+        if node["op"] != "array" or "dtype" in node or first is None:
+            return node
+        from ..array._session import SessionEngine
+
+        return {**node, "dtype": SessionEngine(self.session).read(first).dtype.name}
 
     def local(self, handle: Handle, place: int) -> bytes:
         if place >= len(handle.chunks):
@@ -344,13 +378,23 @@ class Node:
             return handle.chunks[place].id
         return bytes.fromhex(handle.taken[place])
 
-    def bring(self, handle: Handle, places: Sequence[int]) -> None:
-        """Have these chunks of a ticket in the own store, as long as the ticket lives here."""
-        with handle.lock:
-            missing = [place for place in places if place not in handle.taken and place < len(handle.chunks)]
-            if missing:
-                taken = take(self.client, handle, [handle.chunks[place] for place in missing], self.place, self.incoming)
-                handle.taken.update(zip(missing, (Taken.of(self, id) for id in taken)))
+    def bring(self, wanted: Sequence[Tuple[Handle, Sequence[int]]]) -> None:
+        """Have these chunks of tickets of one node in the own store, as long as the tickets live here."""
+        with contextlib.ExitStack() as locked:
+            for handle in sorted({id(one): one for one, _ in wanted}.values(), key=lambda one: one.key):
+                locked.enter_context(handle.lock)
+            missing = [(one, place) for one, places in wanted for place in places if place not in one.taken and place < len(one.chunks)]
+            try:
+                taken = take(self.client, [(one, one.chunks[place]) for one, place in missing], self.place, self.incoming)
+            except TransferFailed as error:
+                if not error.gone or len(wanted) == 1:
+                    raise
+            else:
+                for (one, place), name in zip(missing, taken):
+                    one.taken[place] = Taken.of(self, name)
+                return
+        for pair in wanted:  # some are gone: which?
+            self.bring([pair])
 
     # ---- what did not come ----
 
@@ -375,13 +419,29 @@ class Taken(str):
         return made
 
 
-def take(client: Any, handle: Handle, chunks: Sequence[Chunk], place: Optional[str], context: Optional[ssl.SSLContext]) -> List[bytes]:
-    """Chunks of a ticket in the client's store, each with a reference of this process: the same objects, or copies."""
-    if not same_instance(handle, place):
-        return fetch(client, handle, chunks, context)
+def _streams(wanted: Sequence[Tuple[Handle, Sequence[int]]]) -> List[List[Tuple[Handle, Sequence[int]]]]:
+    """What is to come through one connection: all that one node has, in some pieces when it is much."""
+    found: List[List[Tuple[Handle, Sequence[int]]]] = []
+    last: Dict[Origin, Tuple[List[Tuple[Handle, Sequence[int]]], int]] = {}
+    for one, places in wanted:
+        stream, size = last.get(one.origin, ([], _STREAM_BYTES))
+        if size >= _STREAM_BYTES:
+            stream, size = [], 0
+            found.append(stream)
+        stream.append((one, places))
+        last[one.origin] = stream, size + sum(one.chunks[place].size + _CHUNK_BYTES for place in places if place < len(one.chunks))
+    return found
+
+
+def take(client: Any, wanted: Sequence[Tuple[Handle, Chunk]], place: Optional[str], context: Optional[ssl.SSLContext]) -> List[bytes]:
+    """Chunks of one node's tickets in the client's store, each with a reference of this process: the same objects, or copies."""
+    if not wanted:
+        return []
+    if not same_instance(wanted[0][0], place):
+        return fetch(client, wanted, context)
     referred: List[bytes] = []
     try:
-        for chunk in chunks:
+        for handle, chunk in wanted:
             client.refer(chunk.id)
             referred.append(chunk.id)
     except NotFound as error:

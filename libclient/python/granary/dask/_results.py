@@ -44,7 +44,7 @@ def read(handle: Handle, places: Optional[Sequence[int]] = None) -> List[Bytes]:
     node = _plugin.here()
     wanted = range(len(handle.chunks)) if places is None else places
     if handle.origin != node.origin:
-        node.bring(handle, wanted)
+        node.bring([(handle, wanted)])
     views: List[Any] = [node.client.get(node.local(handle, place), 30000) for place in wanted]
     return [(bytes(memoryview(view)), bytes(view.meta)) for view in views]
 
@@ -72,7 +72,7 @@ def here(client: Any, session: Session, future: Any) -> Here:
     handle: Handle = future.result()
     own = session._client
     try:
-        ids = take(own, handle, handle.chunks, place_of(session), _context(client))
+        ids = take(own, [(handle, chunk) for chunk in handle.chunks], place_of(session), _context(client))
     except TransferFailed:
         ids = [_put(own, data, meta) for data, meta in _by_dask(client, future)]
     return Here(session, handle, [_counted(own, id) for id in ids])
