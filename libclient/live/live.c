@@ -214,6 +214,10 @@ run(granary_live *live, granary_graph *graph, enum own_graph as)
 
     key_of(live->label, as, key);
     err = granary_graph_run(live->client, graph, &options, GRANARY_FOREVER, ran, NULL);
+    if (err == GRANARY_EEXIST) { /* an earlier step's: no scheduler was there to delete it */
+        (void)granary_graph_delete(live->client, key);
+        err = granary_graph_run(live->client, graph, &options, GRANARY_FOREVER, ran, NULL);
+    }
     granary_graph_destroy(graph);
     return err == GRANARY_OK ? err : granary_sql_error(live->client, err, live->sql, live->length);
 }

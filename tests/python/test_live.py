@@ -127,6 +127,21 @@ class Lives(PackageTest):
                 os.kill(pid, signal.SIGCONT)
         self.until(lambda: not self.session.info('graphs') and self.session.stat()['objects'] <= before)
 
+    def test_key_taken(self):
+        """A graph of an earlier step that could not be deleted, for want of a scheduler, does not stop the next one."""
+        self.table.append({'k': ['a'], 'x': [1]})
+        with self.session.live(GROUPS) as live:
+            live.next(30)
+            for key in [one['key'] for one in self.session.info('graphs')]:
+                label = key.split('-')[0]
+                for name in ('input', 'result', 'groups', 'more-groups'):
+                    if f'{label}-{name}' not in [one['key'] for one in self.session.info('graphs')]:
+                        subprocess.run([os.path.join(BIN, 'granary'), 'run', '-', '--keep', f'{label}-{name}', '--instance',
+                                        self.session.instance, '--session', self.session.session or 'default'], text=True, check=True,
+                                       input='{"nodes": {"a": {"op": "arange", "stop": 3}}}', stdout=subprocess.DEVNULL)
+            self.table.append({'k': ['a'], 'x': [2]})
+            self.assertEqual(live.next(30).to_dict(), {'k': ['a'], 'n': [3]})
+
     def until(self, condition):
         deadline = time.monotonic() + 60
         while not condition():
