@@ -118,7 +118,8 @@ expect 4 "is that directory the same on all machines" granary run "$work/plan.js
 
 # A run that fails in its middle is gone on with: what is there is not made again.
 sed 's/sum(v)/sum(w)/' "$work/plan.json" >"$work/wrong.json"
-expect 4 "3 tries: stage 's2', partition 0, on two: .*'w'" granary run "$work/wrong.json" --on ssh:two --directory "$d"
+expect 4 "wrong.json: stage 's2', partition 0, on two: .*'w'" granary run "$work/wrong.json" --on ssh:two --directory "$d"
+! grep -q "tried again" "$work/err" || fail "what cannot change is tried again: $(cat "$work/err")"
 [ -e "$d/$s1-1.done" ] || fail "what was done is gone"
 flip "$d/$s0-1.0.object" 200 # nobody reads it any more
 flip "$d/$s1-0.0.object" 200 # it is made again, and before it what it reads
