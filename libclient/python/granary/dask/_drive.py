@@ -1,28 +1,34 @@
-"""A plan on a cluster: each fragment is a task, and its key is the fragment's. Dask orders, places, retries and recomputes them."""
+"""A plan on a cluster: fragments are tasks, alone or in packs, and their keys are the fragments'. Dask orders, places, retries and recomputes them."""
 from __future__ import annotations
 
 import time
 import traceback
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from distributed import as_completed
 
-from .._errors import Cancelled, Invalid, TimedOut, Unsupported, VersionMismatch
+from .._errors import Cancelled, TimedOut, Unsupported, VersionMismatch
 from .._granary import VERSION
 from .._log import logger
 from .._progress import Progress, shown
-from . import _plugin, _results
-from ._collections import source_of
+from . import _packs, _plugin, _results
 from ._cut import Again
 from ._handle import Handle
 from ._node import place_of
+from ._packs import Pack, Range
 from ._plan import Plan, Stage
+from ._sources import find
 
 
 def fragment(stage: Stage, partition: int, reads: Sequence[Any]) -> Handle:
     """A task."""
+    return pack(stage, (partition, partition + 1), reads).handles[0]
+
+
+def pack(stage: Stage, these: Range, reads: Sequence[Any]) -> Pack:
+    """A task of several fragments."""
     try:
-        return _plugin.here().run(stage, partition, reads)
+        return Pack(_plugin.here().run_all(stage, these, reads))
     except BaseException as error:
         # Dask and the error refer to each other, so what their frames have would stay until a collection of garbage.
         for one in reads:
@@ -34,42 +40,38 @@ def fragment(stage: Stage, partition: int, reads: Sequence[Any]) -> Handle:
         raise
 
 
-def tasks(plan: Plan, home: Sequence[str] = ()) -> Any:
+def packs_of(client: Any, plan: Plan) -> Dict[str, List[Range]]:
+    """By stage: which partitions share a task."""
+    many = max(stage.partitions for stage in plan.stages.values()) >= 2 * _packs.EACH
+    threads = sum(one["nthreads"] for one in client.scheduler_info()["workers"].values()) if many else 0
+    return {name: _packs.ranges(stage.partitions, max(1, threads), not stage.sources) for name, stage in plan.stages.items()}
+
+
+def tasks(plan: Plan, packs: Mapping[str, List[Range]], home: Sequence[str] = ()) -> Any:
     """Dask's graph, a layer for each stage. home: workers where stages run that are at home."""
     from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
     layers, needs = {}, {}
     for stage in plan.stages.values():
         made: Dict[str, Tuple[Any, ...]] = {}
-        for p in range(stage.partitions):
-            reads = []
+        for place, these in enumerate(packs[stage.name]):
+            reads: List[List[Any]] = []
             for node, one in stage.inputs.items():
-                other = plan.stages[one.stage]
-                of = [p] if one.take == "same" else range(other.partitions)
-                reads.append([node, one.take, [other.key(q) for q in of]])
-            for node, attributes in stage.graph["nodes"].items():
-                source = source_of(attributes)
-                if source is not None:
-                    reads.append([node, "all", _share(source.futures, stage, node, p)])
-            made[stage.key(p)] = (fragment, stage, p, reads)
+                keys = [_packs.key(plan.stages[one.stage], other) for other in packs[one.stage]]
+                reads.append([node, one.take, keys[place : place + 1] if one.take == "same" else keys])
+            for node, name in stage.sources.items():
+                futures, what = find(name).share(name, these[0], stage.partitions if node in stage.part_of else 1)
+                reads.append([node, "all", futures, what])
+            alone = these[1] - these[0] == 1
+            made[_packs.key(stage, these)] = (fragment, stage, these[0], reads) if alone else (pack, stage, these, reads)
         layers[stage.name] = MaterializedLayer(made, annotations={"workers": list(home)} if _reads_here(stage) else None)
         needs[stage.name] = {one.stage for one in stage.inputs.values()}
     return HighLevelGraph(layers, needs)
 
 
-def _share(futures: List[Any], stage: Stage, node: str, partition: int) -> List[Any]:
-    """The partitions of a collection that a fragment reads."""
-    if node not in stage.part_of:
-        return futures
-    first, end = (len(futures) * p // stage.partitions for p in (partition, partition + 1))
-    if first == end:
-        raise Invalid(f"a collection of {len(futures)} partitions is not cut into {stage.partitions}: name fewer partitions")
-    return futures[first:end]
-
-
 def _reads_here(stage: Stage) -> bool:
     """Whether it reads tables or objects of this process's session."""
-    nodes = [one for name, one in stage.graph["nodes"].items() if name not in stage.inputs and source_of(one) is None]
+    nodes = [one for name, one in stage.graph["nodes"].items() if name not in stage.inputs and name not in stage.sources]
     return any(one["op"] in ("table", "array", "object") for one in nodes)
 
 
@@ -96,17 +98,14 @@ class _Run:
     def __init__(self, client: Any, plan: Plan, priority: int) -> None:
         self.client = client
         self.plan = plan
-        graph = tasks(plan, _at_home(client, plan))
-        keys = [stage.key(p) for stage in plan.stages.values() for p in range(stage.partitions)]
-        futures = client.get(graph, keys, sync=False, priority=priority)
+        packs = packs_of(client, plan)
+        graph = tasks(plan, packs, _at_home(client, plan))
+        self.of = {_packs.key(stage, these): stage.name for stage in plan.stages.values() for these in packs[stage.name]}
+        futures = client.get(graph, list(self.of), sync=False, priority=priority)
         self.futures: Dict[str, List[Any]] = {}
-        self.of: Dict[str, str] = {}
-        for stage in plan.stages.values():
-            for p in range(stage.partitions):
-                self.of[stage.key(p)] = stage.name
-        for key, future in zip(keys, futures):
-            self.futures.setdefault(self.of[key], []).append(future)
-        self.left = {stage.name: stage.partitions for stage in plan.stages.values()}
+        for name, future in zip(self.of.values(), futures):
+            self.futures.setdefault(name, []).append(future)
+        self.left = {name: len(these) for name, these in packs.items()}
         self.readers = {name: len(readers) for name, readers in plan.readers().items()}
         self.wanted = {stage for _, stage, _ in plan.targets}
 
@@ -167,11 +166,11 @@ def run(client: Any, plan: Plan, progress: Progress = None, timeout: Optional[fl
 
 def _follow(going: _Run, tell: Any, ends: Optional[float], sizes: Optional[Dict[str, int]]) -> bool:
     """Wait for all fragments. False: some stage is larger than was believed; sizes has how large."""
-    total, done = going.plan.fragments, 0
+    total, done = len(going.of), 0
     watched = as_completed(going.all(), loop=going.client.loop)
     while done < total:
         if ends is not None and not _comes(watched, ends - time.monotonic()):
-            raise TimedOut(f"{done} of {total} fragments were done")
+            raise TimedOut(f"{done} of {total} tasks were done")
         future = next(watched)
         if future.status == "cancelled":
             raise Cancelled(f"{future.key} was cancelled")

@@ -39,10 +39,10 @@ class Chunk:
 class Handle:
     """The result of a fragment."""
 
-    __slots__ = ("key", "origin", "kind", "chunks", "rows", "shape", "splits", "keeps", "taken", "lock", "__weakref__")
+    __slots__ = ("key", "origin", "kind", "chunks", "rows", "shape", "splits", "keeps", "taken", "lock", "task", "__weakref__")
 
     def __init__(self, key: str, origin: Origin, kind: str, chunks: Tuple[Chunk, ...], rows: Tuple[int, ...],
-                 shape: Tuple[int, ...], splits: Tuple[int, ...], keeps: Any = None) -> None:
+                 shape: Tuple[int, ...], splits: Tuple[int, ...], keeps: Any = None, task: Optional[str] = None) -> None:
         self.key = key
         self.origin = origin
         self.kind = kind
@@ -56,6 +56,8 @@ class Handle:
         self.taken: Dict[int, Any] = {}
         """Of a ticket: chunks that were fetched, by their places, which stay as long as Dask keeps it here."""
         self.lock = threading.Lock()
+        self.task = task or key
+        """Dask's key of the task that made it: that of the fragment, or of its pack."""
 
     @property
     def size(self) -> int:
@@ -66,7 +68,7 @@ class Handle:
         return _TICKET_BYTES if self.keeps is None else max(self.size, _TICKET_BYTES)
 
     def __reduce__(self) -> Any:
-        return Handle, (self.key, self.origin, self.kind, self.chunks, self.rows, self.shape, self.splits)
+        return Handle, (self.key, self.origin, self.kind, self.chunks, self.rows, self.shape, self.splits, None, self.task)
 
     def __repr__(self) -> str:
         return f"<granary.dask.Handle {self.key}: {len(self.chunks)} chunks of {self.size} bytes, {self.origin.node}>"

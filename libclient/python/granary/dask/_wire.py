@@ -13,7 +13,7 @@ import socket
 import ssl
 import struct
 import threading
-from typing import Any, Callable, Iterator, List, Optional, Sequence, Set, Union
+from typing import Any, Callable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 from .. import _granary
 from .._errors import Error, NotFound, Unreachable
@@ -40,7 +40,7 @@ class TransferFailed(ConnectionError):
 
     def __init__(self, handle: Handle, why: object, gone: bool = False) -> None:
         super().__init__(f"chunks of {handle.key} did not come from {handle.origin.node}: {why}")
-        self.key = handle.key
+        self.key = handle.task
         self.worker = handle.origin.worker
         self.gone = gone
         """Those who had them say that they have them no more."""
@@ -189,20 +189,20 @@ class Server:
             logger.warning("chunks were not sent: %s", error)
 
 
-def fetch(client: Any, handle: Handle, chunks: Sequence[Chunk], context: Optional[ssl.SSLContext]) -> List[bytes]:
-    """Bring chunks into the client's store, under fresh ids, each with a reference. TransferFailed, Error: nothing is left."""
-    origin = handle.origin
+def fetch(client: Any, wanted: Sequence[Tuple[Handle, Chunk]], context: Optional[ssl.SSLContext]) -> List[bytes]:
+    """Bring chunks of one node's tickets into the client's store, under fresh ids, each with a reference. TransferFailed, Error: nothing is left."""
+    origin = wanted[0][0].origin
     made: List[bytes] = []
     try:
         with socket.create_connection((origin.host, origin.port), STALL_S) as raw:
             _timeouts(raw)
             one: Socket = raw if context is None else context.wrap_socket(raw, server_hostname=origin.host)
             with contextlib.closing(one):
-                one.sendall(origin.secret + struct.pack("!I", len(chunks)) + b"".join(chunk.id for chunk in chunks))
+                one.sendall(origin.secret + struct.pack("!I", len(wanted)) + b"".join(chunk.id for _, chunk in wanted))
                 if _read(one, 1) != _OK:
                     raise NotFound("they are not there any more")
                 with _plain(one, False) as fd:
-                    for chunk in chunks:
+                    for _, chunk in wanted:
                         id = _granary.id_random()
                         client.read_object(id, fd, chunk.size)
                         client.refer(id)  # in the place of its creator's
@@ -214,4 +214,4 @@ def fetch(client: Any, handle: Handle, chunks: Sequence[Chunk], context: Optiona
                 client.unrefer(id)
         if isinstance(error, (_granary.Full, _granary.OutOfMemory, Unreachable)) or not isinstance(error, (OSError, Error)):
             raise  # of the own store
-        raise TransferFailed(handle, error, isinstance(error, NotFound)) from error
+        raise TransferFailed(wanted[min(len(made), len(wanted) - 1)][0], error, isinstance(error, NotFound)) from error
