@@ -61,10 +61,6 @@ on_open(const struct places_options *options, struct on **ret_on)
     struct on *on;
     granary_err err;
 
-    if (is_dask && options->timeline != NULL) {
-        return gr_fail(GRANARY_EINVAL,
-                       "--timeline: Dask's own page, at port 8787 of its scheduler, shows what runs where");
-    }
     on = calloc(1, sizeof *on);
     err = on == NULL ? gr_no_memory("plan")
           : is_dask  ? dask_open(options, &on->dask)

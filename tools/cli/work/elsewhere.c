@@ -30,6 +30,8 @@ elsewhere_show(const struct run *run, granary_client *client, const Granary__Gra
 {
     granary_cut_options options = {.partitions = run->fragments,
                                    .smallest_bytes = run->fragment_bytes,
+                                   .sources = run->sources,
+                                   .source_count = run->source_count,
                                    .flags = run->explain ? GRANARY_CUT_TEXT : 0};
     char *plan = NULL;
     granary_err err = gr_cut(client, graph, &options, &plan);
