@@ -69,6 +69,21 @@ class Plans(ClusterTest):
             made = granary.dask.run(self.client, plan(whole, twice, last, kind='tensor'))['result']
             self.assertEqual(np.asarray(made).tolist(), list(range(0, 2400, 2)))
 
+    def test_a_task_gathers_tickets(self):
+        """Where many fragments read all of many. Fragments read the same then, and nothing stays."""
+        with mock.patch.object(_packs, 'EDGES', 4):
+            self.a_query_in_parts(3)
+            dealt = stage('dealt', {'read': {**READ, 'path': self.files[0]}, 'out': {'op': 'rebalance', 'input': 'read', 'rows': 300}}, partitions=3, chunks=3)
+            taken = stage('taken', {'in': {'op': 'table'}, 'out': {'op': 'select', 'input': 'in', 'columns': ['id']}}, partitions=3, inputs={'in': ('dealt', 'part')})
+            last = stage('last', {'in': {'op': 'table'}, 'out': {'op': 'head', 'input': 'in', 'rows': 10000}}, inputs={'in': ('taken', 'all')})
+            given = _plan.Plan.of(plan(dealt, taken, last))
+            graph = _drive.tasks(given, _drive.packs_of(self.client, given))
+            self.assertEqual(len(graph.layers), 4)
+            self.assertEqual([len(graph.dependencies[name]) for name in ('dealt', 'taken', 'last')], [0, 1, 1])
+            made = granary.dask.run(self.client, plan(dealt, taken, last))['result'].to_pandas().id
+            near = pd.read_csv(self.files[0]).id
+            self.assertEqual(made.tolist(), [one for place in range(3) for one in near[place * 300 : place * 300 + 300].tolist() * 3])
+
     def test_a_pack_ends_where_it_is(self):
         """It is cancelled while it is at the second of three fragments: the third one does not begin."""
         ran = os.path.join(self.cluster.directory, 'packed')

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from distributed import as_completed
 
@@ -55,14 +55,26 @@ def tasks(plan: Plan, packs: Mapping[str, List[Range]], home: Sequence[str] = ()
     """Dask's graph, a layer for each stage. home: workers where stages run that are at home."""
     from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
 
-    layers, needs = {}, {}
+    layers: Dict[str, Any] = {}
+    needs: Dict[str, Set[str]] = {}
     for stage in plan.stages.values():
+        needs[stage.name] = set()
         made: Dict[str, Tuple[Any, ...]] = {}
         for place, these in enumerate(packs[stage.name]):
             reads = []
             for node, one in stage.inputs.items():
-                keys = [_packs.key(plan.stages[one.stage], other) for other in packs[one.stage]]
-                reads.append([node, one.take, keys[place : place + 1] if one.take == "same" else keys])
+                other = plan.stages[one.stage]
+                keys = [_packs.key(other, its) for its in packs[one.stage]]
+                layer = one.stage
+                if one.take == "same":
+                    keys = keys[place : place + 1]
+                elif len(keys) * len(packs[stage.name]) > _packs.EDGES:
+                    layer = f"{one.stage} {_packs.gather_key(other)}"
+                    layers[layer] = MaterializedLayer({_packs.gather_key(other): (_packs.gather, keys)})
+                    needs[layer] = {one.stage}
+                    keys = [_packs.gather_key(other)]
+                reads.append([node, one.take, keys])
+                needs[stage.name].add(layer)
             for node, attributes in stage.graph["nodes"].items():
                 source = source_of(attributes)
                 if source is not None:
@@ -70,7 +82,6 @@ def tasks(plan: Plan, packs: Mapping[str, List[Range]], home: Sequence[str] = ()
             alone = these[1] - these[0] == 1
             made[_packs.key(stage, these)] = (fragment, stage, these[0], reads) if alone else (pack, stage, these, reads)
         layers[stage.name] = MaterializedLayer(made, annotations={"workers": list(home)} if _reads_here(stage) else None)
-        needs[stage.name] = {one.stage for one in stage.inputs.values()}
     return HighLevelGraph(layers, needs)
 
 
