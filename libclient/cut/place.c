@@ -327,6 +327,7 @@ target_flow(struct cut *cut, const struct gr_node *node)
         }
         whole->reads = flow->reads;
         whole->at_home = flow->at_home;
+        whole->given = flow->given;
         flow = whole;
     }
     flow->about = cut_text(cut, "the result '%s'", node->node->name);

@@ -32,7 +32,11 @@ source_in_parts(struct cut *cut, const struct gr_node *node)
 {
     struct flow *flow = flow_of_node(cut, node, SPREAD_PARTS);
 
-    flow->reads = true;
+    const granary_cut_source *given = source_given(cut, node);
+
+    flow->given = given == NULL ? NULL : given->name;
+    flow->at_home = node->op == GR_TILE_array && given == NULL;
+    flow->reads = !flow->at_home;
     flow->bytes = bytes_of(&node->type);
     source_set_parts(cut, flow);
     return flow;
@@ -41,21 +45,23 @@ source_in_parts(struct cut *cut, const struct gr_node *node)
 static struct value
 place_tensor_source(struct cut *cut, const struct gr_node *node)
 {
-    bool is_stored = node->op == GR_TILE_array;
+    const granary_cut_source *given = source_given(cut, node);
+    bool is_stored = node->op == GR_TILE_array && given == NULL;
     bool is_named = gr_attr_find(node->node->attrs, node->node->n_attrs, "name") != NULL;
+    bool is_large = given != NULL ? given->partitions > 1 : bytes_of(&node->type) >= cut->smallest;
     struct flow *flow;
 
-    if (is_source(node) && cut->parts > 1 && bytes_of(&node->type) >= cut->smallest &&
-        node->type.shape[0] >= (int64_t)cut->parts && (!is_stored || is_named)) {
+    if (is_source(node) && cut->parts > 1 && is_large && node->type.shape[0] >= (int64_t)cut->parts &&
+        (!is_stored || is_named)) {
         flow = source_in_parts(cut, node);
-        flow->reads = !is_stored;
     } else {
         flow = flow_of_node(cut, node, is_stored ? SPREAD_ONE : SPREAD_ANY);
-        flow->reads = strncmp(flow->op, "read_", 5) == 0;
+        flow->reads = given != NULL || strncmp(flow->op, "read_", 5) == 0;
+        flow->given = given == NULL ? NULL : given->name;
+        flow->at_home = is_stored;
         flow->bytes = bytes_of(&node->type);
         source_set_paths(cut, flow);
     }
-    flow->at_home = is_stored;
     return value_of(cut, flow, node);
 }
 

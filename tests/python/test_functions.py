@@ -177,12 +177,15 @@ class Executors(PackageTest):
 
     def test_shutdown(self):
         pool = granary.Executor(max_workers=1)
-        first, *rest = [pool.submit(time.sleep, 0.2) for _ in range(10)]
-        while not first.running():
-            time.sleep(0.01)
-        pool.shutdown(wait=False, cancel_futures=True)
-        self.assertTrue(all(one.cancelled() for one in rest[2:]))
-        self.assertIsNone(first.result())
+        with tempfile.TemporaryDirectory() as directory:
+            first, *rest = [pool.submit(f.until, directory + '/go') for _ in range(10)]
+            while not first.running():
+                time.sleep(0.01)
+            pool.shutdown(wait=False, cancel_futures=True)
+            self.assertTrue(all(one.cancelled() for one in rest[2:]))
+            open(directory + '/go', 'w').close()
+            self.assertIsNone(first.result())
+            concurrent.futures.wait(rest)
         with self.assertRaises(RuntimeError):
             pool.submit(f.add, 1)
         for bad in (dict(max_workers=0), dict(initializer=3), dict(environment={'A': 'x\ny'})):

@@ -40,7 +40,7 @@ clean
 [ "$(granary ls --json | grep -c '"id"')" = 10 ] || fail "parts are listed"
 
 store=$(grep -o '"store_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$')
-kill -STOP "$store"
+halt "$store"
 granary snapshot "$work/copy" 2>/dev/null
 id=$(granary ls --state disk 2>/dev/null | tail -n 1 | cut -d ' ' -f 1)
 file=$(granary stat "$id" --json 2>/dev/null | grep -o '"spill_file": [0-9]*' | grep -o '[0-9]*$')

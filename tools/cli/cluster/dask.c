@@ -88,6 +88,7 @@ start(struct dask *dask, const struct places_options *options)
                           options->on + strlen(DASK_PREFIX),
                           options->home == NULL ? "" : options->home,
                           options->session == NULL ? "" : options->session,
+                          options->timeline == NULL ? "" : options->timeline,
                           NULL};
     int ends[2];
 

@@ -290,6 +290,14 @@ look_at_inputs(struct drive *drive, const struct work *work)
     }
 }
 
+/* Whether another try cannot help: what was asked is wrong, or all machines that are left have told the same. */
+static bool
+is_final(const struct drive *drive, size_t place, const struct work *work, granary_err err)
+{
+    return err == GRANARY_EINVAL || ((err == GRANARY_ENOENT || err == GRANARY_EPERM) &&
+                                     (place == drive->places->count || work->tries >= count_usable(drive)));
+}
+
 static void
 failed_work(struct drive *drive, size_t place, struct work *work, granary_err err)
 {
@@ -306,6 +314,10 @@ failed_work(struct drive *drive, size_t place, struct work *work, granary_err er
         look_at_inputs(drive, work);
         slot->failures = 0; /* it is not the place's fault */
         (void)gr_fail(err, "%s", message);
+    }
+    if (is_final(drive, place, work, err)) {
+        keep_error(drive, err);
+        return;
     }
     if (work->tries >= TRIES) {
         keep_error(drive, gr_fail_in(err, "%d tries", TRIES));

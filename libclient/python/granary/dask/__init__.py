@@ -17,11 +17,13 @@ except ImportError as error:
 
 from typing import Any, Mapping, Optional, Union
 
+from .._errors import Invalid
 from .._progress import Progress
 from . import _cut, _drive, _plugin, _results
-from ._collections import Source, from_dask, to_dask
+from ._collections import to_dask
 from ._handle import Handle
 from ._plan import Plan
+from ._sources import Given, Source, from_dask
 from ._wire import TransferFailed
 
 __all__ = ["Handle", "Plan", "Source", "TransferFailed", "from_dask", "run", "sql", "start_nodes", "to_dask"]
@@ -33,7 +35,7 @@ def start_nodes(client: Any, executors: Optional[int] = None, memory: Optional[s
 
 
 def sql(client: Any, text: str, partitions: Optional[int] = None, *, smallest: Optional[int] = None, progress: Progress = None,
-        timeout: Optional[float] = None, priority: int = 0, stay: bool = False, **frames: Source) -> Any:
+        timeout: Optional[float] = None, priority: int = 0, stay: bool = False, **frames: Given) -> Any:
     """Run a SELECT on the cluster. It gives a Frame in the instance of this process, or a DataFrame when it has none.
 
     partitions  into how many parts large files are cut; default: as many as there are workers
@@ -42,18 +44,22 @@ def sql(client: Any, text: str, partitions: Optional[int] = None, *, smallest: O
     timeout     seconds; a TimeoutError then, and nothing is left of it
     priority    of Dask: work of a higher one goes first
     stay        the result stays on the nodes: a future of Dask, which to_dask() takes
-    frames      what from_dask() gave, by the names that stand in FROM
+    frames      what from_dask() takes or gave, by the names that stand in FROM
     """
     _plugin.ready(client)
-    plan, again = _cut.sql(client, _named(text, frames), partitions, smallest)
+    sources = {name: from_dask(client, one) for name, one in frames.items()}
+    plan, again = _cut.sql(client, _named(text, sources), partitions, smallest, list(sources.values()))
     return _value(client, plan, progress, timeout, priority, stay, again)["result"]
 
 
-def _named(text: str, frames: Mapping[str, Source]) -> str:
+def _named(text: str, sources: Mapping[str, Source]) -> str:
     from ..frames._sql import _Statement
 
     statement = _Statement(text)
-    statement.frames.update(frames)  # type: ignore[arg-type]
+    for name, one in sources.items():
+        if one.shape is not None:
+            raise Invalid(f"{name} is a tensor, and FROM takes rows: use lazy() of what from_dask() gives")
+        statement.frames[name] = one  # type: ignore[assignment]
     return statement.written()
 
 

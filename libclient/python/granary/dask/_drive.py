@@ -7,17 +7,17 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from distributed import as_completed
 
-from .._errors import Cancelled, Invalid, TimedOut, Unsupported, VersionMismatch
+from .._errors import Cancelled, TimedOut, Unsupported, VersionMismatch
 from .._granary import VERSION
 from .._log import logger
 from .._progress import Progress, shown
 from . import _packs, _plugin, _results
-from ._collections import source_of
 from ._cut import Again
 from ._handle import Handle
 from ._node import place_of
 from ._packs import Pack, Range
 from ._plan import Plan, Stage
+from ._sources import find
 
 
 def fragment(stage: Stage, partition: int, reads: Sequence[Any]) -> Handle:
@@ -44,11 +44,7 @@ def packs_of(client: Any, plan: Plan) -> Dict[str, List[Range]]:
     """By stage: which partitions share a task."""
     many = max(stage.partitions for stage in plan.stages.values()) >= 2 * _packs.EACH
     threads = sum(one["nthreads"] for one in client.scheduler_info()["workers"].values()) if many else 0
-    return {name: _packs.ranges(stage.partitions, max(1, threads), not _has_source(stage)) for name, stage in plan.stages.items()}
-
-
-def _has_source(stage: Stage) -> bool:
-    return any(source_of(one) is not None for one in stage.graph["nodes"].values())
+    return {name: _packs.ranges(stage.partitions, max(1, threads), not stage.sources) for name, stage in plan.stages.items()}
 
 
 def tasks(plan: Plan, packs: Mapping[str, List[Range]], home: Sequence[str] = ()) -> Any:
@@ -61,7 +57,7 @@ def tasks(plan: Plan, packs: Mapping[str, List[Range]], home: Sequence[str] = ()
         needs[stage.name] = set()
         made: Dict[str, Tuple[Any, ...]] = {}
         for place, these in enumerate(packs[stage.name]):
-            reads = []
+            reads: List[List[Any]] = []
             for node, one in stage.inputs.items():
                 other = plan.stages[one.stage]
                 keys = [_packs.key(other, its) for its in packs[one.stage]]
@@ -75,29 +71,18 @@ def tasks(plan: Plan, packs: Mapping[str, List[Range]], home: Sequence[str] = ()
                     keys = [_packs.gather_key(other)]
                 reads.append([node, one.take, keys])
                 needs[stage.name].add(layer)
-            for node, attributes in stage.graph["nodes"].items():
-                source = source_of(attributes)
-                if source is not None:
-                    reads.append([node, "all", _share(source.futures, stage, node, these[0])])
+            for node, name in stage.sources.items():
+                futures, what = find(name).share(name, these[0], stage.partitions if node in stage.part_of else 1)
+                reads.append([node, "all", futures, what])
             alone = these[1] - these[0] == 1
             made[_packs.key(stage, these)] = (fragment, stage, these[0], reads) if alone else (pack, stage, these, reads)
         layers[stage.name] = MaterializedLayer(made, annotations={"workers": list(home)} if _reads_here(stage) else None)
     return HighLevelGraph(layers, needs)
 
 
-def _share(futures: List[Any], stage: Stage, node: str, partition: int) -> List[Any]:
-    """The partitions of a collection that a fragment reads."""
-    if node not in stage.part_of:
-        return futures
-    first, end = (len(futures) * p // stage.partitions for p in (partition, partition + 1))
-    if first == end:
-        raise Invalid(f"a collection of {len(futures)} partitions is not cut into {stage.partitions}: name fewer partitions")
-    return futures[first:end]
-
-
 def _reads_here(stage: Stage) -> bool:
     """Whether it reads tables or objects of this process's session."""
-    nodes = [one for name, one in stage.graph["nodes"].items() if name not in stage.inputs and source_of(one) is None]
+    nodes = [one for name, one in stage.graph["nodes"].items() if name not in stage.inputs and name not in stage.sources]
     return any(one["op"] in ("table", "array", "object") for one in nodes)
 
 

@@ -17,7 +17,7 @@ import threading
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from .. import _granary, _instance
 from .._errors import Cancelled, Error, Exists, Failed, NotFound, Unreachable
@@ -34,6 +34,9 @@ EXIT_LOST = 75
 
 KEEP_S = 60
 """Seconds for which results stay in an instance of others, when Dask's scheduler has gone: a new one may use them."""
+
+Reads = Sequence[Sequence[Any]]
+"""By input node: its name, what it takes, handles, and of a source what of them (_sources.py)."""
 
 _FETCHES = 4
 _STREAM_BYTES = 64 << 20
@@ -224,8 +227,8 @@ class Node:
             with self._ran:
                 self._packs.pop(task, None)
 
-    def run(self, stage: Stage, partition: int, reads: Sequence[Tuple[str, str, Sequence[Handle]]]) -> Handle:
-        """A fragment. reads: by input node, what it takes, and the handles of the other stage's partitions."""
+    def run(self, stage: Stage, partition: int, reads: Reads) -> Handle:
+        """A fragment. reads: by input node, what it takes, and the handles of the other stage's partitions, or of a source."""
         key = stage.key(partition)
         with self._ran:
             self.running.add(key)
@@ -335,10 +338,11 @@ class Node:
         chunks = tuple(Chunk(id, info["size"], info["meta_size"]) for id, info in zip(ids, infos))
         return Handle(key, self.origin, kind, chunks, tuple(rows), tuple(shape), tuple(splits), results)
 
-    def own(self, id: bytes, rows: int) -> Handle:
-        """The handle to a frame, to which this process has a reference."""
+    def own(self, id: bytes, kind: str, rows: Tuple[int, ...], shape: Tuple[int, ...], splits: Tuple[int, ...]) -> Handle:
+        """The handle to an object, to which this process has a reference."""
         info = self.client.info_object(id)
-        return Handle(id.hex(), self.origin, "frame", (Chunk(id, info["size"], info["meta_size"]),), (rows,), (), (), Results(self, None, [id]))
+        chunk = Chunk(id, info["size"], info["meta_size"])
+        return Handle(id.hex(), self.origin, kind, (chunk,), rows, shape, splits, Results(self, None, [id]))
 
     def graph(self, text: str, target: str) -> Handle:
         """The result of a graph that is no fragment."""
@@ -348,10 +352,12 @@ class Node:
 
     # ---- what fragments read ----
 
-    def _given(self, stage: Stage, partition: int, reads: Sequence[Tuple[str, str, Sequence[Handle]]]) -> Dict[str, Dict[str, Any]]:
+    def _given(self, stage: Stage, partition: int, reads: Reads) -> Dict[str, Dict[str, Any]]:
         given: Dict[str, Dict[str, Any]] = {}
-        for node, take, handles in reads:
-            wanted = [[partition] if take == "part" else list(range(len(one.chunks))) for one in handles]
+        for node, take, handles, *of_source in reads:
+            what: Mapping[str, Any] = of_source[0] if of_source else {}
+            spans = what.get("spans", [[0, len(one.chunks)] for one in handles])
+            wanted = [[partition] if take == "part" else list(range(*span)) for span in spans]
             far = _streams([(one, which) for one, which in zip(handles, wanted) if one.origin != self.origin])
             far = far[partition % len(far):] + far[:partition % len(far)] if far else []  # not all readers begin with the same node
             if len(far) == 1:
@@ -359,8 +365,18 @@ class Node:
             elif far:
                 list(self._fetching.map(self.bring, far))
             ids = [[self.local(one, place).hex() for place in which] for one, which in zip(handles, wanted)]
-            given.update(attributes(node, stage.graph["nodes"][node], handles, ids))
+            of = self._typed(stage.graph["nodes"][node], ids)
+            given.update(attributes(node, of, [_Grid.of(*pair) for pair in zip(handles, spans)], ids, what.get("rows")))
         return given
+
+    def _typed(self, node: Mapping[str, Any], ids: Sequence[Sequence[str]]) -> Mapping[str, Any]:
+        """With the dtype of a tensor, of which plans tell nothing: its first block has it."""
+        first = next((id for some in ids for id in some), None)
+        if node["op"] != "array" or "dtype" in node or first is None:
+            return node
+        from ..array._session import SessionEngine
+
+        return {**node, "dtype": SessionEngine(self.session).read(first).dtype.name}
 
     def local(self, handle: Handle, place: int) -> bytes:
         if place >= len(handle.chunks):
@@ -441,20 +457,46 @@ def take(client: Any, wanted: Sequence[Tuple[Handle, Chunk]], place: Optional[st
     return referred
 
 
-def attributes(node: str, given: Mapping[str, Any], handles: Sequence[Handle], ids: Sequence[Sequence[str]]) -> Dict[str, Dict[str, Any]]:
-    """What an input node becomes: with ids, and of a tensor with its shape."""
-    flat = [id for some in ids for id in some]
-    given = {name: value for name, value in given.items() if name not in ("name", "part", "parts")}
-    if given["op"] != "array" or "shape" in given:
-        return {node: {**given, "ids": flat}}
+class _Grid(NamedTuple):
+    """How blocks of a tensor lie."""
+
+    shape: Sequence[int]
+    block: Sequence[int]
+
+    @classmethod
+    def of(cls, handle: Handle, span: Sequence[int]) -> "_Grid":
+        """Of some of a handle's blocks, which then lie one below the other, or of all."""
+        block = [-(-side // max(split, 1)) for side, split in zip(handle.shape, handle.splits)]
+        shape = list(handle.shape)
+        if span[1] - span[0] < len(handle.chunks) and shape:
+            shape[0] = min(span[1] * block[0], shape[0]) - span[0] * block[0]
+            block[0] = min(block[0], shape[0])
+        return cls(shape, block)
+
+
+def attributes(node: str, given: Mapping[str, Any], grids: Sequence[_Grid], ids: Sequence[Sequence[str]],
+               rows: Optional[Sequence[int]] = None) -> Dict[str, Dict[str, Any]]:
+    """What an input node becomes: with ids, and of a tensor with its shape. rows: how many of a tensor's rows to skip, and to take."""
+    if given["op"] != "array":
+        kept = {name: value for name, value in given.items() if name not in ("name", "part", "parts")}
+        return {node: {**kept, "ids": [id for some in ids for id in some]}}
     found: Dict[str, Dict[str, Any]] = {}
-    for place, (one, some) in enumerate(zip(handles, ids)):
-        name = node if len(handles) == 1 else f"{node}.{place}"
-        chunk = [-(-side // max(split, 1)) for side, split in zip(one.shape, one.splits)]
-        found[name] = {"op": "array", "ids": list(some), "shape": list(one.shape), "dtype": given["dtype"], "chunk": chunk}
-    if len(handles) > 1:
-        found[node] = {"op": "concatenate", "inputs": list(found), "axis": 0}
+    for place, (one, some) in enumerate(zip(grids, ids)):
+        found[f"{node}.{place}"] = {"op": "array", "ids": list(some), "shape": list(one.shape), "dtype": given["dtype"], "chunk": list(one.block)}
+    last = next(iter(found))
+    if len(grids) > 1:
+        last = f"{node}.all"
+        found[last] = {"op": "concatenate", "inputs": list(found), "axis": 0}
+    if rows is not None:
+        found[node] = {"op": "getitem", "input": last, "index": f"{rows[0]}:{rows[0] + rows[1]}"}
+    else:
+        found[node] = found.pop(last)
     return found
+
+
+def grid_of(handle: Handle) -> _Grid:
+    """Of all its blocks."""
+    return _Grid.of(handle, [0, len(handle.chunks)])
 
 
 # ---- Dask's side ----

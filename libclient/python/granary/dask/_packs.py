@@ -81,5 +81,5 @@ def handles(results: Sequence[Any]) -> Iterator[Handle]:
 
 def reads_of(reads: Sequence[Any], place: int) -> List[Any]:
     """What one fragment of a pack reads: of a stage with the same packs, the partition in the same place."""
-    return [[node, take, flat[place : place + 1] if take == "same" else flat]
-            for node, take, flat in ((node, take, list(handles(results))) for node, take, results in reads)]
+    return [[node, take, flat[place : place + 1] if take == "same" else flat, *of_source]
+            for node, take, flat, of_source in ((node, take, list(handles(results)), more) for node, take, results, *more in reads)]

@@ -12,7 +12,7 @@ from .._granary import OWN
 from .._ref import Kept
 from .._session import Session
 from ._handle import Handle
-from ._node import attributes, place_of, take
+from ._node import attributes, grid_of, place_of, take
 from ._wire import TransferFailed
 
 Bytes = Tuple[bytes, bytes]
@@ -123,7 +123,7 @@ def array(held: Here) -> Any:
     handle = held.handle
     engine = SessionEngine(held.engine.session)
     dtype = engine.read(held.ids[0]).dtype
-    source = attributes("here", {"op": "array", "dtype": dtype.name}, [handle], [list(held.ids)])["here"]
+    source = attributes("here", {"op": "array", "dtype": dtype.name}, [grid_of(handle)], [list(held.ids)])["here"]
     node = Node("array", (), {}, dtype, handle.shape)
     node.held = Held(engine, source, Result(list(held.ids), handle.shape, handle.splits), held)
     return Array(node)
