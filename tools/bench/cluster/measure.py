@@ -2,7 +2,7 @@
 """What fragments of TPC-H cost on this machine, for simulate.py: `measure.py --data DIR > costs.json`. With --check, how far the simulation is off.
 
 The tables are made at two scales. Copies of their files have a hole, so that they look as large as those of the cluster that is asked
-about: the cut then makes the plans of that cluster. Their fragments run on the small data, one after the other. What grows from one
+about: the cut then makes the plans of that cluster. Their fragments run on the small files, one after the other. What grows from one
 scale to the other follows from the difference. Processor time is counted, and not the clock, so a busy machine does little harm.
 """
 import argparse
@@ -35,7 +35,6 @@ PARTS = 4
 """Fragments of a stage, as they are run here."""
 TABLES = {"lineitem": PARTS, "orders": PARTS, "customer": PARTS, "part": PARTS, "partsupp": PARTS, "supplier": PARTS, "nation": 1, "region": 1}
 QUERIES = [path.stem for path in sorted((HERE.parent / "tpch").glob("q*.sql"))]
-COUNT = 96
 
 
 def cpu_s(pids):
@@ -83,7 +82,7 @@ def with_hole(source, target, size):
 
 
 def tables(session, data, scale, like):
-    """Files of a scale, and views of copies that look like those of another one."""
+    """Files of a scale, and views of copies that look like those of another one. Returns both directories."""
     made = data / f"{scale:g}"
     seem = data / f"{scale:g}-like-{like:g}"
     seem.mkdir(parents=True, exist_ok=True)
@@ -97,6 +96,7 @@ def tables(session, data, scale, like):
                 session.execute(f"COPY (SELECT * FROM read_csv('{made}/{name}.csv', part => {part}, parts => {parts})) TO '{file}'")
             with_hole(file, seem / file.name, file.stat().st_size / scale * like if parts > 1 else 0)
         session.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM '{seem}/{name}.*.parquet'")
+    return str(made), str(seem)
 
 
 # ---- plans ----
@@ -177,11 +177,11 @@ def queries(data, scales, like, nodes):
     runs, plans = [], {}
     for scale in scales:
         with granary.up(executors=1, memory="6G") as session:
-            tables(session, data, scale, like)
+            made, seem = tables(session, data, scale, like)
             pids = executors(session)
             runs.append({})
             for query in QUERIES:
-                plans[query] = fewer(session._client.sql_cut(text_of(query), nodes, 0, []), nodes)
+                plans[query] = fewer(session._client.sql_cut(text_of(query), nodes, 0, [], []).replace(seem, made), nodes)
                 runs[-1][query] = run(session, plans[query], pids)
                 print(f"scale {scale:g}: {query}: {sum(one['cpu'] for some in runs[-1][query].values() for one in some):.2f} s", file=sys.stderr)
     spreads = []
@@ -204,7 +204,7 @@ asyncio.run(main())
 """
 
 
-def dask(workers):
+def dask(workers, count):
     """Processor seconds of Dask's scheduler for tasks in two stages: without edges, and when each of the second reads all of the first."""
     from distributed import Client, wait
     from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
@@ -223,8 +223,8 @@ def dask(workers):
 
             def costs(edges):
                 mark = os.urandom(6).hex()
-                first = {f"{mark}-a{p}": (bool, p) for p in range(COUNT)}
-                second = {f"{mark}-b{p}": (sum, list(first)) if edges else (bool, p) for p in range(COUNT)}
+                first = {f"{mark}-a{p}": (bool, p) for p in range(count)}
+                second = {f"{mark}-b{p}": (sum, list(first)) if edges else (bool, p) for p in range(count)}
                 graph = HighLevelGraph({"a": MaterializedLayer(first), "b": MaterializedLayer(second)}, {"a": set(), "b": {"a"}})
                 before = [cpu_s([one.pid]) for one in started]
                 futures = client.get(graph, [*first, *second], sync=False)
@@ -235,7 +235,7 @@ def dask(workers):
                 return [cpu_s([one.pid]) - was for one, was in zip(started, before)]
 
             costs(True)
-            taken = [(costs(False), costs(True)) for _ in range(5)]
+            taken = [(costs(False), costs(True)) for _ in range(3)]
             return [[statistics.median(one[edges][process] for one in taken) for process in (0, 1)] for edges in (0, 1)]
     finally:
         for one in reversed(started):
@@ -246,14 +246,11 @@ def dask(workers):
 
 def scheduler():
     """Seconds of the scheduler for a task, an edge, and a copy of a result at another worker; and of a worker for a task."""
-    few, many = dask(2), dask(16)
-    task = few[0][0] / (2 * COUNT)
-    pairs = COUNT * COUNT
-    # pairs * edge + copies * copy: copies are COUNT * (workers - 1)
-    more = [max(0.0, one[1][0] - one[0][0]) for one in (few, many)]
-    copy = max(0.0, (more[1] - more[0]) / (COUNT * 14))
-    edge = max(0.0, (more[0] - COUNT * copy) / pairs)
-    return {"task_s": task, "edge_s": edge, "copy_s": copy, "peer_s": max(0.0, (many[1][1] - many[0][1]) / (16 * 15))}
+    (plain, edges), (apart, spread) = dask(2, 192), dask(16, 64)
+    # Of 192 tasks each reads 192, which is 192 * 192 edges, and as many copies. Of 64 tasks at 16 workers it is 64 * 15 copies.
+    edge = max(0.0, (edges[0] - plain[0]) / (192 * 193))
+    copy = max(0.0, (spread[0] - apart[0] - 64 * 64 * edge) / (64 * 15))
+    return {"task_s": plain[0] / (2 * 192), "edge_s": edge, "copy_s": copy, "peer_s": max(0.0, (spread[1] - apart[1]) / (16 * 15))}
 
 
 def files(data):
@@ -312,7 +309,7 @@ def real(data, scale):
     with granary.up(executors=1, memory="1G") as session, cluster.cluster(memory="4G") as (client, _):
         tables(session, data, scale, scale)
         for query in QUERIES:
-            plan = session._client.sql_cut(text_of(query), 2, 0, [])
+            plan = session._client.sql_cut(text_of(query), 2, 0, [], [])
             times = []
             for _ in range(4):
                 begun = time.perf_counter()

@@ -150,8 +150,9 @@ class Play:
         self.running[node] = True
         fragment.begun = at + self.c.start
         fragment.left = self.wanted(fragment, node)
-        messages = len(fragment.left) * (self.c.costs["peer_s"] + self.c.costs["connection_s"] / STREAMS)
-        self.decide(at, len(fragment.left) * self.c.costs["copy_s"])
+        tickets = len(fragment.left) if self.c.direct else min(len(fragment.left), len(self.stages[fragment.name]["inputs"]))
+        messages = tickets * self.c.costs["peer_s"] + len(fragment.left) * self.c.costs["connection_s"] / STREAMS
+        self.decide(at, tickets * self.c.costs["copy_s"])
         fragment.left = [one for one in fragment.left if one[1] >= SMALL]
         self.post(fragment.begun + messages, self.fetch, fragment, node)
 
@@ -240,8 +241,8 @@ def options():
     made.add_argument("--disk", type=float, default=2000, metavar="MB", help="that a node reads in a second, twice what it writes; 0: as measured; default: 2000")
     made.add_argument("--per-node", type=int, default=1, metavar="N", help="partitions for each node; default: 1")
     made.add_argument("--start", type=float, default=0, metavar="SECONDS", help="to start a fragment: 0.1 with ssh or srun; default: 0, as with Dask")
-    made.add_argument("--edges", choices=("all", "one"), default="all", help="each fragment waits for all that it reads, or for one task that gathers them")
-    made.add_argument("--order", choices=("turn", "same"), default="turn", help="nodes take from others in turn, or all in the same order")
+    made.add_argument("--edges", choices=("all", "one"), default="one", help="each fragment waits for all that it reads, or for one task that gathers them; default: one")
+    made.add_argument("--order", choices=("turn", "same"), default="turn", help="nodes take from others in turn, or all in the same order; default: turn")
     made.add_argument("--spread", type=float, help="how much times of equal fragments differ; default: as measured")
     made.add_argument("--seed", type=int, default=1)
     made.add_argument("--query", nargs="*", help="default: all")
