@@ -53,6 +53,28 @@ class Faults(unittest.TestCase):
         with mock.patch.object(_packs, 'ranges', lambda partitions, *_: [(first, min(first + 2, partitions)) for first in range(0, partitions, 2)]):
             self.dies(self.cluster.workers['n2'].kill)
 
+    def test_a_worker_whose_tickets_were_gathered(self):
+        """They are gathered again. The worker dies when all of the first two stages are done, and before anybody has read them."""
+        gate = os.path.join(self.cluster.directory, 'gate')
+        os.mkfifo(gate)
+        opened = os.open(gate, os.O_RDWR)
+        self.addCleanup(os.close, opened)
+        first = stage('first', {'out': {'op': 'arange', 'stop': 1200, 'parts': 4}}, partitions=4, part_of=['out'])
+        wait = stage('wait', {'out': {'op': 'exec', 'command': ['sh', '-c', f'read line < {gate}; true']}})
+        reads = stage('reads', {'in': {'op': 'array', 'dtype': 'int64'}, 'w': {'op': 'object'}, 'out': {'op': 'positive', 'input': 'in'}}, partitions=2,
+                      inputs={'in': ('first', 'all'), 'w': ('wait', 'all')})
+        last = stage('last', {'in': {'op': 'array', 'dtype': 'int64'}, 'out': {'op': 'sum', 'input': 'in'}}, inputs={'in': ('reads', 'all')})
+        with mock.patch.object(_packs, 'EDGES', 7):
+            given = plan(first, wait, reads, last, kind='tensor')
+            call = in_thread(granary.dask.run, self.client, given)
+            tickets = _packs.gather_key(_plan.Plan.of(given).stages['first'])
+            until(lambda: self.client.who_has().get(tickets), 'tickets that are gathered')
+            self.cluster.workers['n2'].kill()
+            until(lambda: len(self.client.scheduler_info()['workers']) == 1, 'the end of the worker')
+            os.write(opened, b'go\n' * 8)
+            made = call()['result']
+        self.assertEqual(int(made), 1199 * 1200)
+
     def test_a_store(self):
         """Then the worker ends by itself, as it has nothing to offer any more."""
         pids = self.cluster.store('n2')

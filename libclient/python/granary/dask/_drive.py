@@ -61,8 +61,14 @@ def tasks(plan: Plan, packs: Mapping[str, List[Range]], home: Sequence[str] = ()
         for place, these in enumerate(packs[stage.name]):
             reads: List[List[Any]] = []
             for node, one in stage.inputs.items():
-                keys = [_packs.key(plan.stages[one.stage], other) for other in packs[one.stage]]
-                reads.append([node, one.take, keys[place : place + 1] if one.take == "same" else keys])
+                other = plan.stages[one.stage]
+                keys = [_packs.key(other, its) for its in packs[one.stage]]
+                if one.take == "same":
+                    keys = keys[place : place + 1]
+                elif len(keys) * len(packs[stage.name]) > _packs.EDGES:
+                    layers[one.stage].setdefault((), {})[_packs.gather_key(other)] = (_packs.gather, keys)
+                    keys = [_packs.gather_key(other)]
+                reads.append([node, one.take, keys])
             for node, name in stage.sources.items():
                 futures, what = find(name).share(name, these[0], stage.partitions if node in stage.part_of else 1)
                 reads.append([node, "all", futures, what])
@@ -85,6 +91,8 @@ def graph_of(plan: Plan, layers: Mapping[str, Mapping[Any, Any]], home: Sequence
             only = {"workers": list(workers), "allow_other_workers": workers != tuple(home)} if workers else None
             made[name] = MaterializedLayer(these, annotations=only)
             needs[name] = {other for one in plan.stages[stage].inputs.values() for other in names[one.stage]}
+            if _packs.gather_key(plan.stages[stage]) in these:
+                needs[name].update(other for other in names[stage] if other != name)
     return HighLevelGraph(made, needs)
 
 
@@ -157,8 +165,13 @@ class _Run:
         """A task that runs already, once more, under another key and on that worker."""
         there = {one.key: one for one in self.all()}
         function, stage, which, reads = self.tasks[key]
-        given = [[node, take, [there[one] if isinstance(one, str) else one for one in of], *what] for node, take, of, *what in reads]
+        alone = [[node, take, [each for one in of for each in self._behind(one)], *what] for node, take, of, *what in reads]
+        given = [[node, take, [there[one] if isinstance(one, str) else one for one in of], *what] for node, take, of, *what in alone]
         return self.client.submit(function, stage, which, given, key=copy, workers=[address], allow_other_workers=False, priority=self.priority + 1)
+
+    def _behind(self, one: Any) -> List[Any]:
+        """What a task reads: of gathered tickets those who gave them."""
+        return list(self.tasks[one][1]) if isinstance(one, str) and self.tasks[one][0] is _packs.gather else [one]
 
     def pending(self) -> Dict[str, str]:
         """Tasks that are not done, and may run twice, with their stages."""

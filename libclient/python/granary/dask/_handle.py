@@ -9,8 +9,11 @@ import threading
 from dataclasses import dataclass
 from typing import Any, Dict, Optional, Tuple
 
-_TICKET_BYTES = 512
+TICKET_BYTES = 512
 """What Dask may think that a ticket takes."""
+
+GATHERED = "tickets-"
+"""Dask's keys of tasks that gather tickets begin so."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class Handle:
         return sum(one.size + one.meta_size for one in self.chunks)
 
     def __sizeof__(self) -> int:
-        return _TICKET_BYTES if self.keeps is None else max(self.size, _TICKET_BYTES)
+        return TICKET_BYTES if self.keeps is None else max(self.size, TICKET_BYTES)
 
     def __reduce__(self) -> Any:
         return Handle, (self.key, self.origin, self.kind, self.chunks, self.rows, self.shape, self.splits, None, self.task, self.ran)

@@ -25,7 +25,7 @@ from .._errors import Cancelled, Error, Exists, Failed, NotFound, Unreachable
 from .._granary import NO_RECALL, OWN
 from .._log import logger
 from .._session import Session
-from ._handle import Chunk, Handle, Origin, same_instance
+from ._handle import GATHERED, Chunk, Handle, Origin, same_instance
 from ._packs import Range, key as key_of, reads_of
 from ._plan import Stage
 from ._slow import COPY
@@ -535,6 +535,8 @@ def alone() -> bool:
 def _looker() -> Callable[..., Any]:
     """A function for Dask's scheduler, which need not have this package: it is pickled whole."""
 
+    gathered = GATHERED
+
     async def look(key: str, address: str, gone: bool, dask_scheduler: Any = None) -> bool:
         """Whether results are lost: their worker has gone, or has said so. Dask then drops all tickets, and computes them anew."""
         import asyncio
@@ -546,9 +548,11 @@ def _looker() -> Callable[..., Any]:
             except (OSError, asyncio.TimeoutError):
                 await s.remove_worker(address, stimulus_id="granary-lost", close=False)
         gone = gone or address not in s.workers
-        task = s.tasks.get(key)
-        for one in list(task.who_has) if gone and task is not None else []:
-            await s.delete_worker_data(one.address, [key], "granary-lost")
+        async with vars(s).setdefault("_granary_lost", asyncio.Lock()):  # what one drops is made again, and must not be dropped by another
+            task = s.tasks.get(key)
+            for each in [task, *(one for one in task.dependents if one.key.startswith(gathered))] if gone and task is not None else []:
+                for one in list(each.who_has):
+                    await s.delete_worker_data(one.address, [each.key], "granary-lost")
         return gone
 
     return look
