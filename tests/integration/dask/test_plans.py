@@ -65,7 +65,7 @@ class Plans(ClusterTest):
                                     'two': {'op': 'full', 'shape': [1], 'value': 2, 'dtype': 'int64'}}, partitions=12, inputs={'in': ('made', 'same')})
             last = stage('last', {'in': {'op': 'array', 'dtype': 'int64'}, 'out': {'op': 'positive', 'input': 'in'}}, inputs={'in': ('twice', 'all')})
             given = _plan.Plan.of(plan(whole, twice, last, kind='tensor'))
-            self.assertEqual(len(_drive.tasks(given, _drive.packs_of(self.client, given)).layers['twice']), 4)
+            self.assertEqual(len(_drive.tasks(given, _drive.packs_of(self.client, given))['twice'][()]), 4)
             made = granary.dask.run(self.client, plan(whole, twice, last, kind='tensor'))['result']
             self.assertEqual(np.asarray(made).tolist(), list(range(0, 2400, 2)))
 
@@ -239,7 +239,7 @@ class Plans(ClusterTest):
 
     def test_plans_that_are_none(self):
         good = plan(stage('a', {'out': {'op': 'zeros', 'shape': [1]}}))
-        for change, told in (({'granary_fragments': 2}, 'format 2'), ({'stages': [{}]}, 'name'), ({'stages': good['stages'] * 2}, 'two stages are called a'),
+        for change, told in (({'granary_fragments': 3}, 'format 3'), ({'stages': [{}]}, 'name'), ({'stages': good['stages'] * 2}, 'two stages are called a'),
                              ({'targets': [{'name': 'x', 'stage': 'b', 'kind': 'frame'}]}, 'b'),
                              ({'stages': [{**good['stages'][0], 'inputs': {'out': {'stage': 'z', 'take': 'all'}}}]}, 'stage z, which does not stand before'),
                              ({'stages': [{**good['stages'][0], 'part_of': ['x']}]}, "no node 'x'")):

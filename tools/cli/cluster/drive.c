@@ -298,8 +298,9 @@ is_final(const struct drive *drive, size_t place, const struct work *work, grana
                                      (place == drive->places->count || work->tries >= count_usable(drive)));
 }
 
+/* told: the fragment says so itself. */
 static void
-failed_work(struct drive *drive, size_t place, struct work *work, granary_err err)
+failed_work(struct drive *drive, size_t place, struct work *work, granary_err err, bool told)
 {
     struct slot *slot = &drive->slots[place];
     const char *name = drive->places->list[place].name;
@@ -315,7 +316,7 @@ failed_work(struct drive *drive, size_t place, struct work *work, granary_err er
         slot->failures = 0; /* it is not the place's fault */
         (void)gr_fail(err, "%s", message);
     }
-    if (is_final(drive, place, work, err)) {
+    if (told && is_final(drive, place, work, err)) {
         keep_error(drive, err);
         return;
     }
@@ -397,7 +398,7 @@ end_slot(struct drive *drive, size_t place)
             err = gr_fail_in(err, "stage '%s', partition %u, on %s", stage->name, work->partition,
                              drive->places->list[place].name);
         }
-        failed_work(drive, place, work, err);
+        failed_work(drive, place, work, err, WIFEXITED(status) && WEXITSTATUS(status) != 0);
     }
     gr_fd_close(&slot->output);
 }

@@ -14,6 +14,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
@@ -27,6 +28,7 @@ from .._session import Session
 from ._handle import Chunk, Handle, Origin, same_instance
 from ._packs import Range, key as key_of, reads_of
 from ._plan import Stage
+from ._slow import COPY
 from ._wire import Server, TransferFailed, fetch
 
 EXIT_LOST = 75
@@ -220,8 +222,10 @@ class Node:
                     if task not in self._packs:
                         self._again(task)
                     self._packs[task] = stage.key(partition)
+                began, since = time.time(), time.perf_counter()
                 made.append(self.run(stage, partition, reads_of(reads, partition - these[0])))
                 made[-1].task = task
+                made[-1].ran = began, time.perf_counter() - since, threading.get_ident()
             return made
         finally:
             with self._ran:
@@ -266,6 +270,7 @@ class Node:
 
     def cancel(self, key: str) -> None:
         """Stop a task that runs here, soon: the fragment that it is at."""
+        key = key.removesuffix(COPY)
         with self._ran:
             key = self._packs.pop(key, key)
             if key not in self.running:
@@ -294,6 +299,15 @@ class Node:
         with contextlib.suppress(NotFound):
             self.client.delete_graph(key)
         return None
+
+    def surviving(self, keys: Sequence[str]) -> List[str]:
+        """Those of them whose graphs have succeeded here."""
+        found = []
+        for key in keys:
+            with contextlib.suppress(Error):
+                if self.client.wait_graph(key, -1)["state"] == "succeeded":
+                    found.append(key)
+        return found
 
     def _compute(self, key: str, text: str, flags: int) -> None:
         if key in self._cancelled:
@@ -528,7 +542,7 @@ def _looker() -> Callable[..., Any]:
         s = dask_scheduler
         if address in s.workers and not gone:
             try:
-                await asyncio.wait_for(s.rpc(address).identity(), 10)
+                await asyncio.wait_for(s.rpc(address).identity(), 5)
             except (OSError, asyncio.TimeoutError):
                 await s.remove_worker(address, stimulus_id="granary-lost", close=False)
         gone = gone or address not in s.workers
