@@ -215,4 +215,4 @@ def in_thread(function, *arguments, **options):
     return call
 
 
-__all__ = ['BIN', 'Client', 'Cluster', 'ClusterTest', 'PACKAGE', 'granary', 'in_thread', 'plan', 'processes', 'stage', 'until', '_plan']
+__all__ = ['BIN', 'Client', 'Cluster', 'ClusterTest', 'PACKAGE', 'PATIENCE_S', 'granary', 'in_thread', 'plan', 'processes', 'stage', 'until', '_plan']
