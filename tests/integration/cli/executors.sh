@@ -44,7 +44,7 @@ halt "$pid"
 expect 6 "executor $victim has not left" granary executors drain --timeout 0.3 "$victim"
 granary executors | grep -q draining || fail "$(granary executors)"
 granary executors kill --timeout 60 "$victim"
-kill -0 "$pid" 2>/dev/null && fail "$pid still runs"
+ended "$pid" || fail "$pid still runs"
 
 # When the scheduler ends, an order is not given again to the next one, who knows executors by other numbers.
 victim=$(numbers | tail -1)

@@ -67,7 +67,7 @@ rm -rf "$work/bad"
 
 # The store is killed; the next one, which the supervisor starts, has everything.
 kill -9 "$store"
-tail -s 0.02 --pid="$store" -f /dev/null
+await ended "$store"
 while read -r id; do
     granary get "$id" -o "$work/object"
     [ "$(stat -c %s "$work/object")" = 2500000 ] || fail "object $id after a restart"
@@ -79,7 +79,7 @@ store=$(grep -o '"store_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$
 mv "$work/two" "$work/gone"
 touch "$work/two"
 kill -9 "$store"
-tail -s 0.02 --pid="$store" -f /dev/null
+await ended "$store"
 there=0
 while read -r id; do
     if granary get "$id" -o "$work/object" 2>"$work/err"; then

@@ -141,7 +141,7 @@ kill -9 "$store"
 # shellcheck disable=SC2086
 kill -9 $pids 2>/dev/null || true
 for pid in $pids; do
-    tail -s 0.02 --pid="$pid" -f /dev/null
+    await ended "$pid"
 done
 tour dead
 tells 1 'attention +store +it is dead' granary doctor

@@ -119,7 +119,7 @@ up 1 0 1
 # shellcheck disable=SC2086
 kill -9 $pids 2>/dev/null || true
 for pid in $pids; do
-    tail -s 0.02 --pid="$pid" -f /dev/null
+    await ended "$pid"
 done
 up 0 0 0
 tells 'granary_store_seals_total\{session="default"\} [1-9]'

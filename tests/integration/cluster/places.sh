@@ -107,7 +107,8 @@ expect 1 "on broken: ssh: .*No route" granary run "$work/plan.json" --on ssh:bro
 
 # One that hangs is overtaken, and told to end.
 on slow,two
-[ "$(pgrep -fc 'sleep 1000' -s 0 || true)" = 0 ] || fail "the slow one goes on"
+slow_one_ends() { ! pgrep -f '^sleep 1000$' -s 0 >/dev/null; }
+await slow_one_ends
 
 # A result that was damaged before it was taken is made anew.
 on flips

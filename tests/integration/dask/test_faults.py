@@ -10,7 +10,7 @@ from unittest import mock
 
 import numpy as np
 
-from cluster import BIN, Cluster, PATIENCE_S, granary, in_thread, plan, processes, stage, until, _plan
+from cluster import BIN, PATIENCE_S, Cluster, granary, in_thread, plan, processes, stage, until, _plan
 from granary.dask import _drive, _packs, _results
 
 
@@ -67,7 +67,7 @@ class Faults(unittest.TestCase):
                 except ProcessLookupError:
                     pass
         self.dies(kill)
-        self.assertEqual(self.cluster.workers['n2'].wait(20), 75)
+        self.assertEqual(self.cluster.workers['n2'].wait(PATIENCE_S), 75)
         self.assertIn('has lost its instance, so this worker leaves', self.cluster.log())
 
     def test_a_store_that_comes_back(self):
@@ -111,7 +111,7 @@ class Faults(unittest.TestCase):
         second = _plan.Plan.of(plan(source, reads)).stages['reads']
         summed = self.client.submit(_drive.fragment, second, 0, [['in', 'all', [made]]], key=second.key(0), workers=[self.cluster.address('n2')])
         self.assertEqual(int(_results.without(self.client, summed)), 999999 * 500000)
-        self.assertEqual(self.cluster.workers['n1'].wait(20), 9)
+        self.assertEqual(self.cluster.workers['n1'].wait(PATIENCE_S), 9)
         del made, summed
         until(lambda: not self.cluster.left(), 'the end of graphs and objects')
 

@@ -33,11 +33,18 @@ lock_take(const struct gr_instance *instance, bool create, int *ret_fd, pid_t *r
     return gr_daemon_lock(path, create, ret_fd, ret_holder);
 }
 
-/* Whether the one who holds a lock with this pid in it is a supervisor, as far as one can see. */
+/*
+ * Whether the one who holds a lock with this pid in it is a supervisor, as far as one can see. One that has ended keeps
+ * its number where nobody waits for orphans.
+ */
 static bool
 holder_lives(pid_t holder)
 {
-    return holder > 0 && (kill(holder, 0) == 0 || errno == EPERM);
+    struct pollfd process = {.fd = holder > 0 ? gr_pidfd_open(holder) : -1, .events = POLLIN};
+    bool lives = holder > 0 && (process.fd < 0 ? errno != ESRCH : poll(&process, 1, 0) == 0);
+
+    gr_fd_close(&process.fd);
+    return lives;
 }
 
 /*
