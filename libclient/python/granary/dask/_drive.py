@@ -201,6 +201,7 @@ def run(client: Any, plan: Plan, progress: Progress = None, timeout: Optional[fl
     ends = None if timeout is None else time.monotonic() + timeout
     line = None if timeline is None else Timeline(timeline)
     where: Dict[str, str] = {}
+    given = client
     try:
         with shown(progress) as tell:
             while True:
@@ -222,6 +223,8 @@ def run(client: Any, plan: Plan, progress: Progress = None, timeout: Optional[fl
     finally:
         if line is not None:
             line.write()
+        if client is not given and take is not None:  # else the futures need it
+            client.close(timeout=1)
 
 
 def _has_to_stay(plan: Plan, error: BaseException) -> None:

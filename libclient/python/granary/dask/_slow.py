@@ -44,7 +44,7 @@ def _looker() -> Callable[..., Any]:
         s = dask_scheduler
 
         def silent(worker: Any) -> float:
-            return max(0.0, time() - worker.last_seen)
+            return float(max(0.0, time() - worker.last_seen))
 
         async def ask(address: str) -> None:
             try:
