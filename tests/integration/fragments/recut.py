@@ -158,11 +158,12 @@ def check_others(machines, directory):
     assert [stage['home'] for stage in plan['stages']] == [True], plan
     assert machines.run(plan).text('result', '--csv') == machines.command(0, 'sql', '--csv', 'SELECT sum(y) AS t FROM kept')
     assert plan['granary_fragments'] == 1 and not any('sources' in stage for stage in plan['stages']), plan
-    given = json.loads(machines.command(0, 'sql', '--fragments', '3', '--fragment-source', 'kept=4:100', 'SELECT sum(y) AS t FROM kept'))
-    first = given['stages'][0]
-    assert (given['granary_fragments'], first['partitions'], list(first['sources'].values())) == (2, 3, ['kept']), given
+    given = json.loads(machines.command(0, 'sql', '--fragments', '3', '--fragment-source', 'kept/table=4:100', 'SELECT sum(y) AS t FROM kept'))
+    first = next((stage for stage in given['stages'] if 'sources' in stage), {})
+    assert first, given
+    assert (given['granary_fragments'], first['partitions'], list(first['sources'].values())) == (2, 3, ['kept/table']), given
     assert list(first['sources']) == first['part_of'] and not any(stage['home'] for stage in given['stages']), given
-    whole = json.loads(machines.command(0, 'sql', '--fragments', '3', '--fragment-source', 'kept=1:100', 'SELECT sum(y) AS t FROM kept'))
+    whole = json.loads(machines.command(0, 'sql', '--fragments', '3', '--fragment-source', 'kept/table=1:100', 'SELECT sum(y) AS t FROM kept'))
     assert [(stage['partitions'], stage['part_of']) for stage in whole['stages'] if 'sources' in stage] == [(1, [])], whole
     blocks = cut_given({'nodes': {'x': {'op': 'array', 'ids': ['5' * 32], 'shape': [9, 2], 'dtype': 'float64'}, 's': {'op': 'sum', 'input': 'x'}}, 'targets': ['s']})
     assert [stage.get('sources') for stage in blocks['stages']] == [{'x': '5' * 32}, None], blocks
