@@ -32,8 +32,7 @@ assert ($1), j"
 }
 
 # Nothing is there to be seen.
-expect 4 "no cluster is up.*no run goes on here" granary cluster status
-expect 4 "no run goes on here: --directory" granary cluster why
+# Others may run something on this machine meanwhile: what is asked without --directory may have more than ours.
 expect 4 "no run is in that directory" granary cluster why --directory "$d"
 expect 4 "$work/none: No such file" granary cluster why --directory "$work/none"
 expect 2 "there is only local:K" granary cluster status --on mars
@@ -72,15 +71,15 @@ says "^  stage s0, partition 1 failed on broken [^:]* ago, and waits for another
 says "^  stage s0, partition 1 waits for a machine: 2 of 2 get work"
 says "^  stage s1 waits for stage s0, of which 0 of 2 fragments are done"
 says "^  broken: no answer: ssh: "
-granary cluster why --on ssh --json | json "j[0]['goes_on'] and j[0]['pid'] == $run and
-    {('running', 's0', 0, 'silent'), ('failed', 's0', 1, 'broken')} <= {(f['code'], f.get('stage'), f.get('partition'), f.get('node')) for f in j[0]['facts']}"
-granary cluster why s1 >"$work/why" # and what it reads
+granary cluster why --on ssh --json | json "[r['goes_on'] for r in j if r['pid'] == $run] == [True] and
+    {('running', 's0', 0, 'silent'), ('failed', 's0', 1, 'broken')} <= {(f['code'], f.get('stage'), f.get('partition'), f.get('node')) for r in j if r['pid'] == $run for f in r['facts']}"
+granary cluster why --directory "$d" s1 >"$work/why" # and what it reads
 says "stage s0, partition 0 runs"
 ! grep -q "stage s[23]" "$work/why" || fail "stages that were not asked for: $(cat "$work/why")"
 granary cluster why "$(basename "$d"/plan-*)" | grep 's3' >/dev/null || fail "a plan"
-expect 4 "'s9' is no run, no plan and no stage" granary cluster why s9
-expect 4 "no run goes on" granary cluster why --on local
-granary cluster status --json | json "[n['node'] for n in j['nodes']] == ['silent', 'broken']"
+expect 4 "'s9' is no run, no plan and no stage" granary cluster why --directory "$d" s9
+granary cluster status --directory "$d" --json | json "[n['node'] for n in j['nodes']] == ['silent', 'broken']"
+granary cluster status --json | json "{'silent', 'broken'} <= {n['node'] for n in j['nodes']}"
 
 # Its driver is killed: what it left says how far it was. Garbage beside it hurts nobody.
 kill -9 $run
@@ -114,7 +113,7 @@ runs_there() {
     granary cluster status --on ssh:one --json | json "j['nodes'][0]['running'] == 1" 2>/dev/null
 }
 await runs_there
-granary cluster why >"$work/why"
+granary cluster why --directory "$d" >"$work/why"
 says "^  on one: .*executor"
 kill -CONT "$executor"
 wait $run || fail "the run"
