@@ -14,7 +14,8 @@ answer() {
 answer --on local:2
 answer --on local:1 --timeline "$work/trace.json"
 python3 -c "import json, sys
-runs = [event for event in json.load(open(sys.argv[1])) if event['ph'] == 'X']
+events = json.load(open(sys.argv[1]))
+runs = [event for event in events if event.get('cat') == 'fragment']
 assert sorted(event['name'] for event in runs) == ['s0', 's0', 's1', 's1', 's2', 's3'], runs
 assert all(event['dur'] > 0 and event['args']['bytes'] > 0 and event['args']['outcome'] == 'done' for event in runs), runs" "$work/trace.json"
 sed 's/{"name": "groups", "stage": "s2", "kind": "frame"}, //' "$work/plan.json" >"$work/tensor.json"
