@@ -340,7 +340,10 @@ def main():
     options.add_argument("--like", type=float, default=10000, metavar="S", help="the scale for which plans are cut; default: 10000")
     options.add_argument("--nodes", type=int, default=64, metavar="N", help="the nodes for which plans are cut; default: 64")
     options.add_argument("--check", type=float, metavar="S", help="play a scale on two nodes that share this machine, and run it: is it true?")
+    options.add_argument("--query", nargs="*", help="default: all")
     given = options.parse_args()
+    if given.query:
+        QUERIES[:] = given.query
     if given.check:
         given.like, given.nodes = given.check, 2
     os.environ["GRANARY_RECALL"] = "off"
