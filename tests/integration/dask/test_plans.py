@@ -181,8 +181,11 @@ class Plans(ClusterTest):
         graph = os.path.join(self.cluster.directory, 'graph.json')
         pathlib.Path(graph).write_text(json.dumps({'nodes': {'x': {'op': 'random', 'shape': [1000, 3]}, 'y': {'op': 'sum', 'input': 'x', 'axes': [0]}},
                                                    'targets': ['y']}))
-        near, far = (command('run', *more, graph) for more in ([], on))
+        line = os.path.join(self.cluster.directory, 'line.json')
+        near, far = (command('run', *more, graph) for more in ([], [*on, '--timeline', line]))
         self.assertEqual((far.stdout, far.returncode), (near.stdout, 0), far.stderr)
+        names = {one['args']['name'] for one in json.loads(pathlib.Path(line).read_text()) if one['ph'] == 'M'}
+        self.assertTrue(names and names <= set(self.client.run(lambda dask_worker: _plugin.node_of(dask_worker).name).values()), names)
         wrong = command('sql', *on, "SELECT * FROM '/nothing.csv'")
         self.assertEqual((wrong.returncode, wrong.stdout), (4, ''), wrong.stderr)
         self.assertIn('/nothing.csv', wrong.stderr)

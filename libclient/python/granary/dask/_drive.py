@@ -18,7 +18,7 @@ from ._handle import Handle
 from ._node import place_of
 from ._packs import Pack, Range
 from ._plan import Plan, Stage
-from ._slow import COPY, Watch
+from ._slow import COPY, Watch, gathered
 from ._sources import find
 from ._timeline import Timeline
 
@@ -157,7 +157,7 @@ class _Run:
         for one in self.plan.decided:
             name, digest = str(one["stage"]), str(one["digest"])
             if self.left.get(name) == 0 and name in self.futures and digest not in sizes:
-                sizes[digest] = sum(handle.size for handle in self.client.gather(self.futures[name]))
+                sizes[digest] = sum(handle.size for handle in gathered(self.client, self.futures[name]))
                 larger = larger or sizes[digest] > float(one["most_bytes"])
         return larger
 
@@ -214,6 +214,7 @@ def run(client: Any, plan: Plan, progress: Progress = None, timeout: Optional[fl
     ends = None if timeout is None else time.monotonic() + timeout
     line = None if timeline is None else Timeline(timeline)
     where: Dict[str, str] = {}
+    given = client
     try:
         with shown(progress) as tell:
             while True:
@@ -235,6 +236,8 @@ def run(client: Any, plan: Plan, progress: Progress = None, timeout: Optional[fl
     finally:
         if line is not None:
             line.write()
+        if client is not given and take is not None:  # else the futures need it
+            client.close(timeout=1)
 
 
 def _has_to_stay(plan: Plan, error: BaseException) -> None:
@@ -274,7 +277,7 @@ def _follow(going: _Run, tell: Any, ends: Optional[float], sizes: Optional[Dict[
             slow.heard()
             is_copy = slow.ended(future)
             if line is not None and future.status == "finished":
-                line.add(going.of[future.key.removesuffix(COPY)], future.result(), "copy" if is_copy else "done")
+                line.add(going.of[future.key.removesuffix(COPY)], gathered(going.client, [future])[0], "copy" if is_copy else "done")
             if is_copy:
                 continue
             if future.status == "cancelled":
