@@ -10,7 +10,7 @@ check_packages="clang-format libcmocka-dev liblmdb-dev strace git python3-pandas
 # shellcheck disable=SC2034
 all_packages="mypy abigail-tools clang libclang-rt-14-dev spin python3-joblib python3-dask slurmctld slurmd slurm-client"
 # shellcheck disable=SC2034
-release_packages="qemu-system-x86 busybox-static cpio python3-dbg python3-nbconvert python3-ipykernel chromium chromium-driver python3-selenium prometheus"
+release_packages="qemu-system-x86 busybox-static cpio python3-dbg python3-nbconvert python3-ipykernel chromium chromium-driver python3-selenium prometheus openssh-server"
 
 # What tools/package needs beside the Build-Depends of tools/packaging/debian/control, and what its --check needs.
 # shellcheck disable=SC2034

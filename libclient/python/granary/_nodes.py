@@ -42,24 +42,24 @@ def _ask(client: Any, worker: str, answers: Dict[str, str]) -> None:
         answers[worker] = "trouble " + " ".join(str(error).split())
 
 
-def _looker() -> Callable[[], str]:
-    """A function that is pickled whole: a worker may have no granary, or another one."""
+def _looker() -> Callable[[Any], Any]:
+    """A function that is pickled whole: a worker may have no granary, or another one. Its loop goes on meanwhile."""
 
-    def look() -> str:
-        import subprocess
+    async def look(dask_worker: Any) -> str:
+        import asyncio
+        from subprocess import DEVNULL, PIPE
 
-        from distributed import get_worker
         from granary import _instance
         from granary.dask import _plugin
 
-        worker = get_worker()
-        node = _plugin._nodes.get(worker)
+        node = _plugin._nodes.get(dask_worker)
         command = [_instance.program(), "cluster", "look"]
         command += ["--instance", node.session.instance] if node is not None and node.session.instance else []
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        if done.returncode != 0:
-            return "trouble " + " ".join(done.stderr.split())
-        running = sum(1 for task in worker.state.tasks.values() if task.state == "executing" and str(task.key).startswith("fragment-"))
-        return f"{done.stdout}running {running}"
+        process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+        said, error = await process.communicate()
+        if process.returncode != 0:
+            return "trouble " + " ".join(error.decode(errors="replace").split())
+        running = sum(1 for task in dask_worker.state.tasks.values() if task.state == "executing" and str(task.key).startswith("fragment-"))
+        return f"{said.decode(errors='replace')}running {running}"
 
     return look

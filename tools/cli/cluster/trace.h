@@ -4,6 +4,11 @@
  *
  * All times are microseconds of the driver's clock since the run began. Each machine has a clock of its own: whoever knows
  * how far that is ahead says so, and its subtasks are put where they belong.
+ *
+ *      {"ph": "X", "cat": "fragment" | "subtask" | "phase", "pid": MACHINE, "tid": THREAD, "ts": BEGAN, "dur": TOOK, "name": ...}
+ *
+ * A fragment is called as its stage, and has "partition", "bytes" and "outcome" as "args". Dask's driver writes the same
+ * (granary/dask/_timeline.py), without subtasks.
  */
 #ifndef CLI_CLUSTER_TRACE_H
 #define CLI_CLUSTER_TRACE_H

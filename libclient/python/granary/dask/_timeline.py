@@ -1,6 +1,6 @@
 """Which fragment ran where and when, as a Chrome trace (chrome://tracing, ui.perfetto.dev): a process is a node, a row one of its threads.
 
-Times are those of the nodes' clocks. Copies of what was slow are there, too.
+The form is that of tools/cli/cluster/trace.h. Times are those of the nodes' clocks. Copies of what was slow are there, too.
 """
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Timeline:
             began, took, thread = handle.ran
             row = self._threads.setdefault((node, thread), 1 + sum(of == node for of, _ in self._threads))
             self._events.append({"ph": "X", "pid": node, "tid": row, "ts": round((began - self._began) * 1e6, 3), "dur": round(took * 1e6, 3),
-                                 "name": stage, "args": {"partition": int(handle.key.rpartition("-")[2]), "bytes": handle.size, "outcome": outcome}})
+                                 "name": stage, "cat": "fragment", "args": {"partition": int(handle.key.rpartition("-")[2]), "bytes": handle.size, "outcome": outcome}})
 
     def write(self) -> None:
         names = [{"ph": "M", "pid": number, "name": "process_name", "args": {"name": node}} for node, number in self._nodes.items()]
