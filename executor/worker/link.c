@@ -127,6 +127,13 @@ out:
 }
 
 granary_err
+worker_register_anew(struct worker *worker)
+{
+    gr_log_warn("CONNECTION-BROKEN", "slot=%d: registering again", worker->options.slot);
+    return worker_register(worker);
+}
+
+granary_err
 worker_look_after_scheduler(struct worker *worker)
 {
     struct pollfd scheduler = {.fd = worker->scheduler, .events = POLLIN};
@@ -151,6 +158,9 @@ worker_look_after_scheduler(struct worker *worker)
     }
     if (worker->number == 0) {
         return now - worker->registered_ns > REGISTER_NS ? worker_register(worker) : GRANARY_OK;
+    }
+    if (gr_dealer_is_another(worker->socket)) { /* by garbage, of which the scheduler read no further */
+        return worker_register_anew(worker);
     }
     if (now - worker->looked_ns < (int64_t)LOOK_MS * 1000000 / 2) {
         return GRANARY_OK;

@@ -174,8 +174,7 @@ handle(struct worker *worker, Granary__ToExecutor *message)
         }
     }
     if (message->unknown && worker->number != 0) {
-        gr_log_warn("CONNECTION-BROKEN", "slot=%d: registering again", worker->options.slot);
-        return worker_register(worker);
+        return worker_register_anew(worker);
     }
     for (size_t i = 0; err == GRANARY_OK && i < message->n_exports; i++) {
         err = libraries_add(&worker->host.libraries, message->exports[i]);

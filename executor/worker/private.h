@@ -58,6 +58,8 @@ granary_err worker_send(struct worker *worker, const Granary__FromExecutor *mess
  * one knows of it.
  */
 granary_err worker_register(struct worker *worker);
+/* The same, for the connection broke while the scheduler goes on; logged. */
+granary_err worker_register_anew(struct worker *worker);
 /* Register again when another scheduler has come, or the registration was lost with the one before. */
 granary_err worker_look_after_scheduler(struct worker *worker);
 /* Wait for messages, or the scheduler's end. */

@@ -41,6 +41,7 @@
     CHUNK_PARAM(op, null_values, STRINGS, OPTIONAL)                                                                    \
     CHUNK_PARAM(op, offset, INT, DEFAULT("0"))                                                                         \
     CHUNK_PARAM(op, size, INT, REQUIRED)                                                                               \
+    CHUNK_PARAM(op, inode, INT, DEFAULT("0"))                                                                          \
     CHUNK_PARAM(op, header, BOOL, DEFAULT("false"))                                                                    \
     CHUNK_PARAM(op, errors, STRING, DEFAULT("refuse"))                                                                 \
     CHUNK_PARAM(op, decimal, STRING, DEFAULT("."))                                                                     \

@@ -19,12 +19,21 @@ typedef struct granary_cut_size {
     int64_t bytes;      /* of the results of all its fragments */
 } granary_cut_size;
 
+/* A source that the driver has by itself, such as the partitions of a collection of Dask. */
+typedef struct granary_cut_source {
+    const char *name;   /* that a `table` has as its name, or an `array` as its only id */
+    int64_t bytes;      /* of all of it */
+    int64_t partitions; /* in which it lies. 1: it is not cut, and read as a whole wherever it is needed */
+} granary_cut_source;
+
 typedef struct granary_cut_options {
     int64_t partitions;            /* into how many parts large sources are cut: 1 to GRANARY_CUT_PARTITIONS_MAX */
     int64_t smallest_bytes;        /* sources below are read as a whole wherever they are needed; 0: 64 MiB */
     const granary_cut_size *sizes; /* of stages that have run; NULL: none */
     size_t size_count;
-    uint64_t flags; /* GRANARY_CUT_..., or 0 */
+    uint64_t flags;                    /* GRANARY_CUT_..., or 0 */
+    const granary_cut_source *sources; /* NULL: none */
+    size_t source_count;
 } granary_cut_options;
 
 #define GRANARY_CUT_TEXT UINT64_C(1) /* the plan for people: a line a stage, and what was gathered and why */

@@ -35,6 +35,11 @@ check_options(const granary_cut_options *options)
             return gr_fail(GRANARY_EINVAL, "cutting: size %zu has no digest, or less than no bytes", i);
         }
     }
+    for (size_t i = 0; i < options->source_count; i++) {
+        if (options->sources[i].name == NULL || options->sources[i].bytes < 0 || options->sources[i].partitions < 1) {
+            return gr_fail(GRANARY_EINVAL, "cutting: source %zu has no name, less than no bytes, or no partition", i);
+        }
+    }
     return GRANARY_OK;
 }
 

@@ -28,10 +28,11 @@ struct flow {
     struct gr_attrs attrs;
     enum gr_yields yields;
     enum spread spread;
-    bool takes_part; /* the driver sets its attribute `part` */
-    bool reads;      /* it is a source of files or tables */
-    bool at_home;    /* ... of the instance that was asked to cut */
-    bool receives;   /* it stands for its input's results, which are moved */
+    bool takes_part;   /* the driver sets its attribute `part` */
+    bool reads;        /* it is a source of files or tables */
+    bool at_home;      /* ... of the instance that was asked to cut */
+    const char *given; /* the driver has its chunks, under this name; NULL */
+    bool receives;     /* it stands for its input's results, which are moved */
     enum take take;
     struct flow **inputs;
     size_t input_count, input_room;
@@ -157,6 +158,8 @@ struct gr_buf;
 
 struct value place_table(struct cut *cut, const struct gr_node *node);
 void table_say(struct cut *cut, const struct flow *flow, struct gr_buf *out);
+/* What the caller has told of a table or array that the driver has; NULL: it has none of that name. */
+const granary_cut_source *source_given(const struct cut *cut, const struct gr_node *node);
 struct value place_source(struct cut *cut, const struct gr_node *node);
 /* The attributes of a source that is read in parts; its paths, which become absolute. */
 void source_set_parts(struct cut *cut, struct flow *flow);

@@ -1,6 +1,7 @@
 /*
  * Tables of the instance that is asked to cut: mutable and sealed ones, and results of kept graphs. Only this instance has them, so
- * what reads them runs there. A large one is read in parts, which can then go to others.
+ * what reads them runs there. A large one is read in parts, which can then go to others. What a driver has by itself is read
+ * where it lies: it has partitions already.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -98,13 +99,48 @@ table_say(struct cut *cut, const struct flow *flow, struct gr_buf *out)
     granary_table_free(table);
 }
 
+const granary_cut_source *
+source_given(const struct cut *cut, const struct gr_node *node)
+{
+    const Granary__Attr *ids = gr_attr_find(node->node->attrs, node->node->n_attrs, "ids");
+    const char *name = name_of(node->node->attrs, node->node->n_attrs);
+
+    name = name == NULL && ids != NULL && ids->n_strings == 1 ? ids->strings[0] : name;
+    for (size_t i = 0; name != NULL && i < cut->options->source_count; i++) {
+        if (strcmp(cut->options->sources[i].name, name) == 0) {
+            return &cut->options->sources[i];
+        }
+    }
+    return NULL;
+}
+
+static struct value
+place_given(struct cut *cut, const struct gr_node *node, const granary_cut_source *given)
+{
+    bool in_parts = given->partitions > 1 && cut->parts > 1;
+    struct flow *flow = flow_of_node(cut, node, in_parts ? SPREAD_PARTS : SPREAD_ANY);
+
+    flow->reads = true;
+    flow->given = given->name;
+    flow->bytes = (double)given->bytes;
+    if (in_parts) {
+        source_set_parts(cut, flow);
+    }
+    return value_of(cut, flow, node);
+}
+
 struct value
 place_table(struct cut *cut, const struct gr_node *node)
 {
-    double bytes = bytes_of(cut, node);
+    const granary_cut_source *given = source_given(cut, node);
+    double bytes = given != NULL ? 0 : bytes_of(cut, node);
     bool in_parts = bytes >= cut->smallest && cut->parts > 1 && gr_param_find(GR_TILE_table, "part") != NULL;
-    struct flow *flow = flow_of_node(cut, node, in_parts ? SPREAD_PARTS : SPREAD_ONE);
+    struct flow *flow;
 
+    if (given != NULL) {
+        return place_given(cut, node, given);
+    }
+    flow = flow_of_node(cut, node, in_parts ? SPREAD_PARTS : SPREAD_ONE);
     flow->at_home = true;
     flow->bytes = bytes;
     if (in_parts) {

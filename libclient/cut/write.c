@@ -178,6 +178,24 @@ write_inputs(const struct stage *stage, struct gr_buf *out)
     gr_buf_addf(out, "},\n");
 }
 
+/* Nodes whose chunks the driver has. */
+static void
+write_given(const struct flow *root, const struct stage *stage, struct gr_buf *out)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < stage->count; i++) {
+        if (stage->flows[i]->given != NULL) {
+            gr_buf_addf(out, "%s", count == 0 ? "     \"sources\": {" : ", ");
+            write_string(name_in(root, stage->flows[i]), out);
+            gr_buf_addf(out, ": ");
+            write_string(stage->flows[i]->given, out);
+            count++;
+        }
+    }
+    gr_buf_addf(out, "%s", count == 0 ? "" : "},\n");
+}
+
 static void
 write_stage(struct cut *cut, struct flow *root, struct gr_buf *out)
 {
@@ -209,6 +227,7 @@ write_stage(struct cut *cut, struct flow *root, struct gr_buf *out)
     }
     gr_buf_addf(out, "],\n");
     write_inputs(&stage, out);
+    write_given(root, &stage, out);
     gr_buf_addf(out, "     \"home\": %s}", at_home ? "true" : "false");
 }
 
@@ -227,11 +246,23 @@ write_targets(struct cut *cut, struct gr_buf *out)
     }
 }
 
+/* Drivers that read format 1 have no sources. */
+static int
+format_of(const struct cut *cut)
+{
+    for (size_t i = 0; i < cut->flow_count; i++) {
+        if (cut->flows[i]->given != NULL) {
+            return 2;
+        }
+    }
+    return 1;
+}
+
 void
 plan_write(struct cut *cut, struct gr_buf *out)
 {
-    gr_buf_addf(out, "{\"granary_fragments\": 1, \"version\": \"%s\", \"partitions\": %zu,\n  \"stages\": [",
-                granary_version(), cut->parts);
+    gr_buf_addf(out, "{\"granary_fragments\": %d, \"version\": \"%s\", \"partitions\": %zu,\n  \"stages\": [",
+                format_of(cut), granary_version(), cut->parts);
     for (size_t i = 0; i < cut->root_count; i++) {
         gr_buf_addf(out, "%s\n", i == 0 ? "" : ",");
         write_stage(cut, cut->roots[i], out);

@@ -208,12 +208,16 @@ static granary_err
 run(granary_live *live, granary_graph *graph, enum own_graph as)
 {
     char key[GRANARY_KEY_MAX], ran[GRANARY_KEY_MAX];
-    /* What is asked once is not to be kept for others. */
-    const granary_graph_options options = {.key = key, .flags = GRANARY_GRAPH_NO_RECALL};
+    /* What is asked once is not to be kept for others, and goes with this process. */
+    const granary_graph_options options = {.key = key, .flags = GRANARY_GRAPH_NO_RECALL | GRANARY_GRAPH_OWNED};
     granary_err err;
 
     key_of(live->label, as, key);
     err = granary_graph_run(live->client, graph, &options, GRANARY_FOREVER, ran, NULL);
+    if (err == GRANARY_EEXIST) { /* an earlier step's: no scheduler was there to delete it */
+        (void)granary_graph_delete(live->client, key);
+        err = granary_graph_run(live->client, graph, &options, GRANARY_FOREVER, ran, NULL);
+    }
     granary_graph_destroy(graph);
     return err == GRANARY_OK ? err : granary_sql_error(live->client, err, live->sql, live->length);
 }
@@ -357,7 +361,9 @@ read_new(granary_live *live, int64_t time, granary_id *ret_id, uint64_t *ret_row
             columns[i] = frame->columns[i].view;
         }
         *ret_rows = (uint64_t)frame->rows;
-        err = err == GRANARY_OK ? granary_frame_put(live->client, columns, frame->count, frame->rows, ret_id) : err;
+        err = err == GRANARY_OK ? granary_frame_put_with(live->client, columns, frame->count, frame->rows,
+                                                         &(granary_object_options){.counted = true}, ret_id)
+                                : err; /* it goes with this process */
     }
     free(columns);
     granary_frame_close(frame);

@@ -254,6 +254,10 @@ granary_mutable_snapshot(granary_mutable *table, int64_t time, const char *name,
 
 /* ---- seals ---- */
 
+/* Another client puts the sealed table: whether it still does so is seen that often, and for a minute in all. */
+#define LOOK_MS 100
+#define LOOKS   600
+
 /* On disk the table is sealed from now on, with all that it has. */
 static granary_err
 table_seal_root(granary_mutable *table, int64_t time)
@@ -280,6 +284,7 @@ table_finish_seal(granary_mutable *table)
     const int64_t time = atomic_load(&table->page.page->sealed);
     const granary_id id = table_sealed_id(table);
     uint64_t counts[GR_MUTABLE_LANES];
+    unsigned looks = 0;
     granary_err err = GRANARY_OK;
 
     /* Nothing is committed any more from here on. */
@@ -295,8 +300,13 @@ table_finish_seal(granary_mutable *table)
         do { /* again where history was given up meanwhile, by who began before the seal */
             err = table_learn(table, counts, lanes);
             err = err == GRANARY_OK ? snapshot_put(table, time, id, false) : err;
-        } while (table_try_again(table, err));
-        err = err == GRANARY_EEXIST ? GRANARY_OK : err;
+            if (err == GRANARY_EBUSY && looks++ < LOOKS &&
+                granary_object_wait(table->client, &id, 1, 1, LOOK_MS, NULL) == GRANARY_OK) {
+                err = GRANARY_EEXIST;
+            }
+        } while (table_try_again(table, err) || (err == GRANARY_EBUSY && looks <= LOOKS));
+        /* Who has done it deletes what the table was made of, too, while this one looks at it. */
+        err = err == GRANARY_EEXIST || granary_object_contains(table->client, id) ? GRANARY_OK : err;
     }
     if (err == GRANARY_OK) {
         err = granary_name_set(table->client, table->name, id, GRANARY_NAME_ID, table->id, NULL);

@@ -126,14 +126,22 @@ name_get(granary_client *client, const char *name, granary_id *ret_id)
     return err == GRANARY_ENOENT ? gr_fail(GRANARY_ENOENT, "table '%s': there is none of that name", name) : err;
 }
 
+/* Who seals or replaces it meanwhile binds the name to another object, and deletes the one that was found. */
 granary_err
 granary_mutable_open(granary_client *client, const char *name, granary_mutable **ret_table)
 {
     granary_err err = gr_client_check(client);
-    granary_id id;
+    granary_id id, opened;
 
     err = err == GRANARY_OK ? name_get(client, name, &id) : err;
-    return err == GRANARY_OK ? table_open_id(client, name, id, ret_table) : err;
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    do {
+        opened = id;
+        err = table_open_id(client, name, opened, ret_table);
+    } while (err == GRANARY_ENOENT && name_get(client, name, &id) == GRANARY_OK && !gr_id_equal(id, opened));
+    return err;
 }
 
 granary_err

@@ -218,15 +218,14 @@ drop_leave(struct victim_hunt *hunt, struct segment *segment)
 }
 
 /*
- * Drop about `want` bytes of what has a copy. As long as there is what has none, and is worth no more, what was used
- * lately is spared: unless merciless.
+ * Drop about `want` bytes of what has a copy, as long as it is worth no more than what has none. What was used lately is
+ * spared: unless merciless.
  */
 static enum victim_result
 drop_clean(struct store *store, uint64_t want, unsigned looks, bool merciless)
 {
-    unsigned least = victim_least(store, VICTIM_DIRTY);
-    struct drop drop = {.hunt = {.most_rank = least,
-                                 .merciless = merciless || least == VICTIM_NEVER,
+    struct drop drop = {.hunt = {.most_rank = victim_least(store, VICTIM_DIRTY),
+                                 .merciless = merciless,
                                  .wants = drop_wants,
                                  .take = drop_take,
                                  .leave = drop_leave},
@@ -400,7 +399,9 @@ make_room(struct store *store, int64_t now_ns)
     }
     /* Holes first: what they give need not be dropped. */
     if (!giveback_is_punching(store) && now_ns >= store->reclaim->drop_ns) {
-        switch (drop_clean(store, missing(store), looks, store->reclaim->merciless)) {
+        const bool merciless = store->reclaim->merciless || victim_least(store, VICTIM_DIRTY) == VICTIM_NEVER;
+
+        switch (drop_clean(store, missing(store), looks, merciless)) {
         case VICTIM_SATISFIED:
         case VICTIM_ROUND:
             store->reclaim->spill_rank = VICTIM_NEVER;
@@ -462,7 +463,10 @@ clean_ahead(struct store *store, int64_t now_ns)
     return false;
 }
 
-/* Keep some bytes in hand, as long as copies can be dropped for it. */
+/*
+ * Keep some bytes in hand, as long as copies can be dropped for it. Nobody waits for them: who waits for an object that
+ * was just brought back has to find it.
+ */
 static bool
 drop_ahead(struct store *store, int64_t now_ns)
 {

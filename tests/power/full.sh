@@ -141,7 +141,7 @@ same "$work/again.csv" "$work/top.csv"
 kept=$(granary put "$work/o.2")
 supervisor=$(sed -n 's/.*"supervisor_pid": \([0-9]*\).*/\1/p' "$work/run/i/instance.json")
 rm -rf "$work/run/i"
-tail -f /dev/null --pid "$supervisor" -s 0.05
+await ended "$supervisor"
 store_up
 granary get "$kept" | same - "$work/o.2"
 

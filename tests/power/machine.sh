@@ -27,7 +27,7 @@ power_off() {
     # shellcheck disable=SC2086
     kill -9 $pids 2>/dev/null || true
     for pid in $pids; do
-        tail -f /dev/null --pid "$pid" -s 0.02
+        await ended "$pid"
     done
     find /dev/shm -maxdepth 1 -name "$(tail -n 1 "$work/prefixes")*" -delete
 }

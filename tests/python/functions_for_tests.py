@@ -46,6 +46,11 @@ def spin(path):
         time.sleep(0.01)
 
 
+def until(path):
+    while not os.path.exists(path):
+        time.sleep(0.01)
+
+
 def talk(lines):
     for i in range(lines):
         print('x' * 99)

@@ -1,5 +1,6 @@
 """Functions in the pool: Executor, remote(), map_chunk, and all that can go wrong with a call."""
 import asyncio
+import collections
 import concurrent.futures
 import gc
 import importlib.util
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import unittest.mock
@@ -177,12 +179,15 @@ class Executors(PackageTest):
 
     def test_shutdown(self):
         pool = granary.Executor(max_workers=1)
-        first, *rest = [pool.submit(time.sleep, 0.2) for _ in range(10)]
-        while not first.running():
-            time.sleep(0.01)
-        pool.shutdown(wait=False, cancel_futures=True)
-        self.assertTrue(all(one.cancelled() for one in rest[2:]))
-        self.assertIsNone(first.result())
+        with tempfile.TemporaryDirectory() as directory:
+            first, *rest = [pool.submit(f.until, directory + '/go') for _ in range(10)]
+            while not first.running():
+                time.sleep(0.01)
+            pool.shutdown(wait=False, cancel_futures=True)
+            self.assertTrue(all(one.cancelled() for one in rest[2:]))
+            open(directory + '/go', 'w').close()
+            self.assertIsNone(first.result())
+            concurrent.futures.wait(rest)
         with self.assertRaises(RuntimeError):
             pool.submit(f.add, 1)
         for bad in (dict(max_workers=0), dict(initializer=3), dict(environment={'A': 'x\ny'})):
@@ -191,11 +196,23 @@ class Executors(PackageTest):
 
     def test_graphs_get_their_turn(self):
         """Lanes give executors back: a frame is computed while calls go on."""
-        futures = [self.pool.submit(time.sleep, 0.05) for _ in range(200)]
-        frame = granary.from_pandas(pd.DataFrame({'v': [1., 2.]})).select(granary.col('v').sum().alias('v')).collect()
+        over = threading.Event()
+
+        def call_on():
+            waiting = collections.deque(self.pool.submit(time.sleep, 0.05) for _ in range(50))
+            while not over.is_set():  # so many are always to do
+                waiting.popleft().result()
+                waiting.append(self.pool.submit(time.sleep, 0.05))
+            concurrent.futures.wait(waiting)
+
+        caller = threading.Thread(target=call_on)
+        caller.start()
+        try:
+            frame = granary.from_pandas(pd.DataFrame({'v': [1., 2.]})).select(granary.col('v').sum().alias('v')).collect()
+        finally:
+            over.set()
+            caller.join()
         self.assertEqual(frame.to_dict(), {'v': [3.0]})
-        self.assertFalse(all(one.done() for one in futures))
-        concurrent.futures.wait(futures)
 
     def test_forked_child(self):
         """A child that is forked beside a pool's threads ends, and has pools of its own."""
@@ -210,7 +227,6 @@ class Executors(PackageTest):
                     status = 2
                 with granary.Executor(max_workers=1) as pool:
                     status = 0 if status == 2 and pool.submit(f.add, 1).result() == 2 else 3
-                import threading
                 threading._shutdown()
             finally:
                 os._exit(status)

@@ -256,8 +256,8 @@ class Objects(PackageTest):
         try:
             for wait in (lambda: self.session.get(os.urandom(16)), lambda: self.session.wait([os.urandom(16)]),
                          lambda: self.session.names.wait('never'), lambda: self.session.get_many([os.urandom(16)], timeout=60)):
-                signal.setitimer(signal.ITIMER_REAL, 0.05)
                 with self.assertRaisesRegex(InterruptedError, 'by hand'):
+                    signal.setitimer(signal.ITIMER_REAL, 0.05)
                     wait()
         finally:
             signal.signal(signal.SIGALRM, before)

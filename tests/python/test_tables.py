@@ -250,8 +250,8 @@ class Tables(PackageTest):
 
         before = signal.signal(signal.SIGALRM, interrupt)
         try:
-            signal.setitimer(signal.ITIMER_REAL, 0.05)
             with self.assertRaisesRegex(InterruptedError, 'by hand'):
+                signal.setitimer(signal.ITIMER_REAL, 0.05)
                 t.watch()
         finally:
             signal.signal(signal.SIGALRM, before)

@@ -16,7 +16,7 @@
 /* The benchmarks by name, for `granary bench`. */
 extern const struct command_row bench_rows[];
 extern const struct command bench_store, bench_sched, bench_mutable, bench_channel, bench_frame, bench_spilled,
-    bench_tensor, bench_scale, bench_mix, bench_python;
+    bench_tensor, bench_scale, bench_mix, bench_python, bench_cluster;
 
 struct bench_options {
     bool quick; /* a tenth of the samples */
@@ -98,6 +98,9 @@ struct bench_line {
 };
 /* Run a command and take what it says of count lines. */
 void bench_take_lines(struct results *results, const char *command, const struct bench_line *lines, size_t count);
+/* Run a program's text with the Python package, and print what it says of the lines. needs: for the message. Returns the exit status. */
+int bench_python_program(const struct bench_options *options, const char *text, const struct bench_line *lines,
+                         size_t count, const char *needs);
 /* Where this program and those that lie beside it are: false: it cannot be told. */
 bool bench_programs(char ret_directory[PATH_MAX]);
 /* Dask, ProcessPoolExecutor and StarPU. */

@@ -1,7 +1,4 @@
 /* granary bench python: the Python package beside what Python itself has, joblib and Dask, through a program of theirs. */
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "bench/bench.h"
 #include "bench/frame/include_file.h"
 
@@ -29,35 +26,8 @@ static const struct bench_line lines[] = {
 static int
 run_python(struct cli *cli)
 {
-    const struct bench_options *options = cli->self;
-    char directory[] = "/tmp/granary-bench-python-XXXXXX";
-    struct results results = {.count = 0};
-    char programs[PATH_MAX], path[64], command[3 * PATH_MAX];
-    FILE *file;
-
-    if (!bench_programs(programs) || mkdtemp(directory) == NULL) {
-        (void)fprintf(stderr, "granary: bench: a directory below /tmp could not be made\n");
-        return 1;
-    }
-    (void)snprintf(path, sizeof path, "%s/bench_package.py", directory);
-    file = fopen(path, "we");
-    if (file != NULL) {
-        (void)fputs(bench_peer_package, file);
-        (void)fclose(file);
-    }
-    (void)snprintf(command, sizeof command,
-                   "cd %s && PYTHONPATH='%s/../python' GRANARY_BIN='%s' exec /usr/bin/python3 bench_package.py %s",
-                   directory, programs, programs, options->quick ? "quick" : "full");
-    bench_take_lines(&results, command, lines, sizeof lines / sizeof lines[0]);
-    spawn_remove_directory(directory);
-    if (results.count == 0) {
-        (void)fprintf(stderr,
-                      "granary: bench: the Python package did not run: it needs python3-numpy, python3-pandas and "
-                      "python3-cloudpickle, and to be built\n");
-        return 1;
-    }
-    results_print(&results, options->json, stdout);
-    return 0;
+    return bench_python_program(cli->self, bench_peer_package, lines, sizeof lines / sizeof lines[0],
+                                "it needs python3-numpy, python3-pandas and python3-cloudpickle, and to be built");
 }
 
 const struct command bench_python = {

@@ -210,6 +210,10 @@ const struct command_row bench_rows[] = {
      "Measure the Python package on an instance of its own, beside ProcessPoolExecutor, shared_memory, joblib and "
      "Dask.",
      &bench_python},
+    {"cluster", NULL, "fragments on workers of Dask, beside Dask's own tasks; transfers beside sockets",
+     "Measure what empty fragments cost on two workers of Dask, and transfers from store to store, beside their "
+     "limits.",
+     &bench_cluster},
     {"frame", NULL, "queries on tables: groupby, join, TPC-H and single operations", WITH_PEERS, &bench_frame},
     {"spilled", NULL, "TPC-H with memory for an eighth of its tables, beside DuckDB",
      "Ask all questions of TPC-H with memory for an eighth of the tables' files, beside DuckDB with the same limit.\v"

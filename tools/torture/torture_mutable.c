@@ -231,7 +231,7 @@ play_round(struct run *run)
         pack_await(&run->packs[party], STOP_MS);
     }
     count_round(run);
-    run->wrong += !stage_judge(&run->journal, run->seed);
+    run->wrong += !stage_judge(&run->journal, run->seed, true);
     run->rounds++;
 }
 

@@ -38,6 +38,8 @@ struct run {
     struct options options;
     int64_t warm_ms, every_ms;
     long pause_ms; /* of a client between two operations; of graphs GRAPH_PAUSE times as long */
+    bool plain;    /* objects and graphs alone */
+    const char *python;
     const char *json_path;
     FILE *json;
     struct dealer dealer;
@@ -227,11 +229,13 @@ slope_of(const struct run *run, enum role role)
     return n < 3 || n * xx - x * x <= 0 ? 0 : (n * xy - x * y) / (n * xx - x * x);
 }
 
-/* What is remembered of runs. */
+/* What is remembered of runs. Those of workers are not counted one by one. */
 static double
-remembered(const struct sample *sample)
+remembered(const struct run *run, const struct sample *sample)
 {
-    return (double)(sample->subtasks < RUNS ? sample->subtasks : RUNS) * RUN_BYTES;
+    const bool all = sample == &run->end && !run->plain;
+
+    return (double)(sample->subtasks < RUNS && !all ? sample->subtasks : RUNS) * RUN_BYTES;
 }
 
 /* Whether a kind of process holds more of its own at the end than an hour and the allocator may explain. */
@@ -241,7 +245,7 @@ has_grown(const struct run *run, enum role role)
     const struct footprint *begin = &run->warm.level.roles[role];
     const struct footprint *end = &run->end.level.roles[role];
     double hours = (double)(run->end.at_ms - run->warm.at_ms) / 3600000;
-    double runs = role == ROLE_SCHED ? remembered(&run->end) - remembered(&run->warm) : 0;
+    double runs = role == ROLE_SCHED ? remembered(run, &run->end) - remembered(run, &run->warm) : 0;
     double grown = (double)end->anon - (double)begin->anon;
     double allowed = hours * MIB + NOISE_BYTES * end->processes + runs;
 
@@ -320,9 +324,11 @@ set_up(struct run *run)
     }
     interrupt_catch();
     options_settle(&run->options, 0, 0);
-    if (run->samples == NULL || !siege_begin(&run->siege, &run->options, GRAPHERS, GRAPHS, run->options.memory * 2)) {
+    if (run->samples == NULL || !siege_begin(&run->siege, &run->options, GRAPHERS, GRAPHS, run->options.memory * 2,
+                                             run->plain ? 0 : ~0u, run->python)) {
         return false;
     }
+    run->dealer.absent = siege_absent(&run->siege);
     run->siege.crowd.torment->pause_us = run->pause_ms * 1000;
     run->siege.graphers.pause_us = run->pause_ms * 1000 * GRAPH_PAUSE;
     return true;
@@ -361,6 +367,10 @@ static const struct gr_option list[] = {
     OPTION_SCHEDULERS("2"),
     {"pause", 0, "MS", "of a client between two operations; of graphs 40 times as long; default: 25",
      GR_OPTION_NUMBER(struct run, pause_ms, 0, 1000000)},
+    {"plain", 0, NULL, "only objects and graphs: no tables, channels, queries, files, pages, programs",
+     GR_OPTION_FLAG(struct run, plain)},
+    {"python", 0, "FILE", "a program of workers in Python, as tests/python/load/worker.py; default: none run",
+     GR_OPTION_TEXT(struct run, python)},
     {"json", 0, "FILE", "write each sample, a line each", GR_OPTION_TEXT(struct run, json_path)},
     {0}};
 

@@ -23,6 +23,8 @@ struct run {
     struct options options;
     unsigned grapher_count;
     uint64_t kills_each; /* go on until each kind was killed so often; 0: the time counts */
+    bool plain;          /* objects and graphs alone */
+    const char *python;
     const char *record_path, *replay_path, *minimise_path;
     unsigned tries;
     FILE *record, *replay;
@@ -35,7 +37,7 @@ static bool
 killed_enough(const struct run *run)
 {
     for (enum role role = 0; role < ROLES; role++) {
-        if (run->siege.kills[role] < run->kills_each && (role != ROLE_STANDBY || run->options.schedulers > 1)) {
+        if (run->siege.kills[role] < run->kills_each && (siege_absent(&run->siege) & 1u << role) == 0) {
             return false;
         }
     }
@@ -100,9 +102,11 @@ write_head(const struct run *run)
 {
     const struct options *options = &run->options;
 
-    (void)fprintf(
-        run->record, "whole seed %" PRIu64 " memory %" PRIu64 " clients %u graphers %u executors %u schedulers %u\n",
-        options->seed, options->memory, options->clients, run->grapher_count, options->executors, options->schedulers);
+    (void)fprintf(run->record,
+                  "whole seed %" PRIu64 " memory %" PRIu64
+                  " clients %u graphers %u executors %u schedulers %u plain %d\n",
+                  options->seed, options->memory, options->clients, run->grapher_count, options->executors,
+                  options->schedulers, run->plain);
 }
 
 static bool
@@ -110,12 +114,16 @@ read_head(struct run *run)
 {
     struct options *options = &run->options;
     char line[LINE_MOST];
+    int plain = 0;
+    bool good =
+        fgets(line, sizeof line, run->replay) != NULL &&
+        sscanf(line,
+               "whole seed %" SCNu64 " memory %" SCNu64 " clients %u graphers %u executors %u schedulers %u plain %d",
+               &options->seed, &options->memory, &options->clients, &run->grapher_count, &options->executors,
+               &options->schedulers, &plain) == 7;
 
-    return fgets(line, sizeof line, run->replay) != NULL &&
-           sscanf(line, "whole seed %" SCNu64 " memory %" SCNu64 " clients %u graphers %u executors %u schedulers %u",
-                  &options->seed, &options->memory, &options->clients, &run->grapher_count, &options->executors,
-                  &options->schedulers) == 6 &&
-           options->clients >= 1 && options->clients <= TORMENTED_MOST && run->grapher_count >= 1 &&
+    run->plain = plain != 0;
+    return good && options->clients >= 1 && options->clients <= TORMENTED_MOST && run->grapher_count >= 1 &&
            run->grapher_count <= GRAPHERS_MOST && options->executors >= 1 && options->executors <= 64 &&
            options->schedulers >= 1 && options->schedulers <= 8;
 }
@@ -161,7 +169,8 @@ prepare_blows(struct run *run)
                                   .rest_ms = is_long ? 20000 : duration,
                                   .stop_least_ms = is_long ? 1000 : 100,
                                   .stop_most_ms = is_long ? 10000 : 500,
-                                  .standby = run->options.schedulers > 1};
+                                  .standby = true,
+                                  .absent = siege_absent(&run->siege)};
 }
 
 static bool
@@ -173,9 +182,13 @@ set_up(struct run *run)
         return false;
     }
     options_settle(&run->options, 0, 0);
-    prepare_blows(run);
     interrupt_catch();
-    return siege_begin(&run->siege, options, run->grapher_count, GRAPHS, options->memory * 2);
+    if (!siege_begin(&run->siege, options, run->grapher_count, GRAPHS, options->memory * 2, run->plain ? 0 : ~0u,
+                     run->python)) {
+        return false;
+    }
+    prepare_blows(run);
+    return true;
 }
 
 static int
@@ -199,7 +212,7 @@ run_whole(struct cli *cli)
     }
     clean = siege_end(&run->siege);
     clean = siege_report(&run->siege) && clean;
-    (void)printf("%s\n", clean ? "lost 0, wrong 0, leaked 0" : "NOT CLEAN");
+    (void)printf("%s\n", clean ? "lost 0, wrong 0, stale 0, leaked 0" : "NOT CLEAN");
     siege_destroy(&run->siege);
     close_schedules(run);
     return clean ? 0 : 1;
@@ -214,6 +227,10 @@ static const struct gr_option list[] = {
     OPTION_SCHEDULERS("2"),
     {"graphers", 'g', "G", "clients with graphs; default: 3",
      GR_OPTION_NUMBER(struct run, grapher_count, 1, GRAPHERS_MOST)},
+    {"plain", 0, NULL, "only objects and graphs: no tables, channels, queries, files, pages, programs",
+     GR_OPTION_FLAG(struct run, plain)},
+    {"python", 0, "FILE", "a program of workers in Python, as tests/python/load/worker.py; default: none run",
+     GR_OPTION_TEXT(struct run, python)},
     {"kills-each", 0, "N", "go on until each kind of process was killed N times",
      GR_OPTION_NUMBER(struct run, kills_each, 1, UINT32_MAX)},
     {"record", 0, "FILE", "write what was done to whom and when", GR_OPTION_TEXT(struct run, record_path)},

@@ -231,6 +231,7 @@ kernel_csv_seek(struct gr_kernel_call *call, const struct gr_chunk_csv_seek *par
     int64_t at = 0;
     granary_err err = gr_regular_open(params->path, &file.fd, &info);
 
+    err = err == GRANARY_OK ? gr_regular_check(params->path, &info, params->inode) : err;
     if (err == GRANARY_OK && (params->offset < 1 || params->offset > params->size || params->size > info.st_size)) {
         err = gr_fail(GRANARY_EIO, "%s: has %lld bytes now, it was longer when the graph was submitted; submit again",
                       params->path, (long long)info.st_size);

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "data/file/regular.h"
 #include "data/print.h"
 #include "data/value/utf8.h"
 #include "kernel/core/scratch.h"
@@ -98,7 +99,7 @@ copy_piece(struct csv_text *text, const struct gr_value *piece, int64_t size)
 }
 
 static granary_err
-read_range(struct csv_text *text, int64_t offset, int64_t size, int64_t behind)
+read_range(struct csv_text *text, int64_t offset, int64_t size, int64_t behind, int64_t inode)
 {
     struct stat stat;
     granary_err err = GRANARY_OK;
@@ -109,6 +110,8 @@ read_range(struct csv_text *text, int64_t offset, int64_t size, int64_t behind)
         err = gr_fail_errno("%s", text->path);
     } else if (!S_ISREG(stat.st_mode)) {
         err = gr_fail(GRANARY_EINVAL, "%s: not a regular file", text->path);
+    } else if ((err = gr_regular_check(text->path, &stat, inode)) != GRANARY_OK) {
+        /* its bytes are others */
     } else if (offset < 0 || size < 0 || behind < 0 || offset > stat.st_size || size > stat.st_size - offset ||
                behind > stat.st_size - offset - size) {
         err = gr_fail(GRANARY_EIO, "%s: has %lld bytes now, it was longer when the graph was submitted; submit again",
@@ -137,7 +140,7 @@ csv_text_open(const struct gr_kernel_call *call, const struct gr_csv_params *par
 
     if (err == GRANARY_OK) {
         err = call->input_count == 1 ? copy_piece(&text, &call->inputs[0], size)
-                                     : read_range(&text, offset, size, behind);
+                                     : read_range(&text, offset, size, behind, params->inode);
     }
     if (err != GRANARY_OK) {
         scratch_free(text.memory);

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "data/file/json_record.h"
 #include "data/file/lines.h"
+#include "data/file/regular.h"
 #include "data/print.h"
 #include "graph/schema.h"
 #include "kernel/core/frame_call.h"
@@ -36,10 +38,17 @@ read_lines(struct gr_lines *lines, struct gr_json_records *records, gr_json_take
 
 /* The lines an operator names; of a packed file its input. */
 static granary_err
-open_lines(const struct gr_kernel_call *call, const char *path, int64_t offset, int64_t size, struct gr_lines *lines)
+open_lines(const struct gr_kernel_call *call, const char *path, int64_t inode, int64_t offset, int64_t size,
+           struct gr_lines *lines)
 {
     if (call->input_count == 0) {
-        return gr_lines_open(lines, path, offset, size);
+        struct stat info;
+        granary_err err = gr_lines_open(lines, path, offset, size);
+
+        if (err == GRANARY_OK && fstat(lines->fd, &info) < 0) {
+            err = gr_fail_errno("%s", path);
+        }
+        return err == GRANARY_OK ? gr_regular_check(path, &info, inode) : err;
     }
     if (call->inputs[0].kind != GR_VALUE_BYTES || size < 0 || call->inputs[0].bytes_size != (uint64_t)size) {
         return gr_fail(GRANARY_ETYPE, "%s: its text is not as it was unpacked", path);
@@ -168,8 +177,9 @@ kernel_ndjson_infer(struct gr_kernel_call *call, const struct gr_chunk_ndjson_in
     Granary__CsvTypes types = GRANARY__CSV_TYPES__INIT;
     struct gr_lines lines = {.fd = -1};
     char message[256] = "";
-    granary_err err = infer == NULL ? gr_fail(GRANARY_ENOMEM, "ndjson_infer: out of memory")
-                                    : open_lines(call, params->path, params->offset, params->size, &lines);
+    granary_err err = infer == NULL
+                          ? gr_fail(GRANARY_ENOMEM, "ndjson_infer: out of memory")
+                          : open_lines(call, params->path, params->inode, params->offset, params->size, &lines);
 
     if (err == GRANARY_OK) {
         err = read_lines(&lines, &infer->records, infer_value, infer_end, infer);
@@ -403,7 +413,7 @@ kernel_ndjson_read(struct gr_kernel_call *call, const struct gr_chunk_ndjson_rea
     granary_err err = reader_init(&reader, params);
 
     if (err == GRANARY_OK) {
-        err = open_lines(call, params->path, params->offset, params->size, &lines);
+        err = open_lines(call, params->path, params->inode, params->offset, params->size, &lines);
     }
     if (err == GRANARY_OK) {
         err = read_lines(&lines, &reader.records, read_value, end_record, &reader);

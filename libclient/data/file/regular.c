@@ -23,3 +23,11 @@ gr_regular_open(const char *path, int *ret_fd, struct stat *ret_info)
     }
     return err;
 }
+
+granary_err
+gr_regular_check(const char *path, const struct stat *info, int64_t inode)
+{
+    return inode == 0 || (uint64_t)inode == (uint64_t)info->st_ino
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EIO, "%s: it is another file than when the graph was submitted; submit again", path);
+}

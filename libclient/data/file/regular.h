@@ -14,4 +14,12 @@
  */
 granary_err gr_regular_open(const char *path, int *ret_fd, struct stat *ret_info);
 
+/*
+ * Whether that is the file it was when the graph was submitted, and not another one that was given its name.
+ *
+ * inode   then; 0: it is not known
+ * Errors  EIO the message has the path
+ */
+granary_err gr_regular_check(const char *path, const struct stat *info, int64_t inode);
+
 #endif

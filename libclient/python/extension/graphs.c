@@ -357,28 +357,54 @@ sizes_convert(PyObject *list, size_t *ret_count)
     return sizes;
 }
 
+/* What the driver has: triples of a name, bytes, and partitions. As sizes_convert() */
+static granary_cut_source *
+sources_convert(PyObject *list, size_t *ret_count)
+{
+    const Py_ssize_t count = PyList_Size(list);
+    granary_cut_source *sources = count < 0 ? NULL : PyMem_Calloc((size_t)count + 1, sizeof *sources);
+
+    for (Py_ssize_t i = 0; sources != NULL && i < count; i++) {
+        long long bytes, partitions;
+
+        if (!PyArg_ParseTuple(PyList_GetItem(list, i), "sLL", &sources[i].name, &bytes, &partitions)) {
+            PyMem_Free(sources);
+            return NULL;
+        }
+        sources[i].bytes = bytes;
+        sources[i].partitions = partitions;
+    }
+    *ret_count = (size_t)count;
+    return sources;
+}
+
 static PyObject *
 sql_cut(PyObject *object, PyObject *args)
 {
     Client *self = (Client *)object;
     granary_cut_options options = {.partitions = 0};
     granary_cut_size *found = NULL;
+    granary_cut_source *sources = NULL;
     granary_graph *graph = NULL;
     long long partitions, smallest;
-    PyObject *sizes, *result = NULL;
+    PyObject *sizes, *given, *result = NULL;
     const char *text;
     char *plan = NULL;
     Py_ssize_t length;
     granary_err err;
 
-    if (!PyArg_ParseTuple(args, "s#LLO!", &text, &length, &partitions, &smallest, &PyList_Type, &sizes) ||
-        (found = sizes_convert(sizes, &options.size_count)) == NULL) {
+    if (!PyArg_ParseTuple(args, "s#LLO!O!", &text, &length, &partitions, &smallest, &PyList_Type, &sizes, &PyList_Type,
+                          &given) ||
+        (found = sizes_convert(sizes, &options.size_count)) == NULL ||
+        (sources = sources_convert(given, &options.source_count)) == NULL) {
+        PyMem_Free(found);
         return NULL;
     }
     if (client_enter(self) != NULL) {
         options.partitions = partitions;
         options.smallest_bytes = smallest;
         options.sizes = found;
+        options.sources = sources;
         Py_BEGIN_ALLOW_THREADS
         err = granary_sql_graph(self->client, text, (size_t)length, &graph);
         if (err == GRANARY_OK) {
@@ -392,6 +418,7 @@ sql_cut(PyObject *object, PyObject *args)
         free(plan);
     }
     PyMem_Free(found);
+    PyMem_Free(sources);
     return result;
 }
 
@@ -649,7 +676,8 @@ PyMethodDef graph_methods[] = {
     {"sql_bind", sql_bind, METH_VARARGS, "sql_bind(text, names, values) -> text; names may be ()"},
     {"sql_execute", sql_execute, METH_VARARGS, "sql_execute(text) -> (command, rows, time)"},
     {"info", info, METH_VARARGS, "info(subject, since_version=0, timeout_ms=0) -> (list of dicts, version)"},
-    {"sql_cut", sql_cut, METH_VARARGS, "sql_cut(text, partitions, smallest_bytes, sizes) -> a plan of fragments"},
+    {"sql_cut", sql_cut, METH_VARARGS,
+     "sql_cut(text, partitions, smallest_bytes, sizes, sources) -> a plan of fragments"},
     {"export", export_library, METH_VARARGS, "export(path, name=None) -> version"},
     {"recall_clear", recall_clear, METH_NOARGS, "recall_clear() -> how many results"},
     {"pool_add", pool_add, METH_VARARGS, "pool_add(count, node=-1, timeout_ms=30000)"},

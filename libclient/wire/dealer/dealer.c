@@ -57,6 +57,7 @@ struct gr_dealer {
     int epoll_fd;     /* who watches; -1 */
     bool greeted;     /* the other end's greeting is read */
     bool ready;       /* both have told what they are: messages may leave */
+    bool lost;        /* one that was ready is */
     bool deaf;        /* the other end takes nothing more: what it said is read to its end first */
     bool skipping;    /* the rest of a message of several frames */
     bool drained;     /* the last read took all there was */
@@ -148,6 +149,7 @@ lose(struct gr_dealer *dealer)
 {
     gr_fd_close(&dealer->fd);
     dealer->retry_ns = gr_now_ns() + RETRY_NS;
+    dealer->lost = dealer->lost || dealer->ready;
     dealer->greeted = dealer->ready = dealer->deaf = dealer->skipping = dealer->drained = false;
     dealer->hello_sent = 0;
     dealer->in_at = 0;
@@ -551,6 +553,12 @@ sleep_once(const struct gr_dealer *dealer, struct pollfd *polls, size_t fd_count
         count += ready_fds[i];
     }
     return count;
+}
+
+bool
+gr_dealer_is_another(const struct gr_dealer *dealer)
+{
+    return dealer->lost && dealer->ready;
 }
 
 bool

@@ -40,6 +40,12 @@ granary_err gr_dealer_send(struct gr_dealer *dealer, const void *bytes, size_t s
 granary_err gr_dealer_receive(struct gr_dealer *dealer, const void **ret_bytes, size_t *ret_size);
 
 /*
+ * Whether a connection was lost and another one is ready. To the other end this one is a stranger then, and what had left
+ * by the lost one may not have come.
+ */
+bool gr_dealer_is_another(const struct gr_dealer *dealer);
+
+/*
  * Wait until there is a message or a plain descriptor is readable, at most timeout_ms (-1: for ever).
  *
  * dealer     may be NULL

@@ -19,6 +19,7 @@ file_attrs(const struct gr_file *file, struct gr_chunks *chunks)
     gr_attrs set = gr_chunks_attrs(chunks);
 
     gr_attrs_add(chunks, set, gr_attr_new_string("path", file->path));
+    gr_attrs_add(chunks, set, gr_attr_new_int("inode", file->inode));
     gr_attrs_add(chunks, set, gr_attr_new_string("delimiter", csv->delimiter));
     gr_attrs_add(chunks, set,
                  nulls == NULL ? gr_attr_new_strings("null_values", default_nulls, 2) : gr_attr_copy(nulls));
@@ -82,6 +83,7 @@ start_seek(struct gr_file *file, struct gr_chunks *chunks, const struct gr_chunk
         }
         seek.own = records_bytes_attrs(chunks, borders[csv->seek_jobs[job]], file->file_bytes);
         gr_attrs_add(chunks, seek.own, gr_attr_new_string("path", file->path));
+        gr_attrs_add(chunks, seek.own, gr_attr_new_int("inode", file->inode));
         gr_attrs_add(chunks, seek.own, gr_attr_new_string("delimiter", csv->delimiter));
         (void)gr_chunks_add(chunks, &seek);
     }

@@ -114,6 +114,7 @@ look_at_source(struct gr_file *file, const struct gr_file_options *options)
 
     if (err == GRANARY_OK) {
         file->file_bytes = info.st_size;
+        file->inode = (int64_t)info.st_ino;
         file->modified_ns = info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
         choose_bytes(file, options);
         file->block_bytes = block_of(file, options);

@@ -41,6 +41,7 @@ struct gr_file {
     char *path;                     /* absolute */
     int64_t file_bytes;
     int64_t modified_ns;
+    int64_t inode;
     int64_t block_bytes; /* that a chunk should have, about */
     bool is_part;        /* what begins in these of its bytes is read alone: */
     int64_t from;

@@ -98,6 +98,7 @@ ndjson_start(struct gr_file *file, uint32_t step, struct gr_chunks *chunks)
     }
     spec.shared = gr_chunks_attrs(chunks);
     gr_attrs_add(chunks, spec.shared, gr_attr_new_string("path", file->path));
+    gr_attrs_add(chunks, spec.shared, gr_attr_new_int("inode", file->inode));
     for (size_t i = 0; i < file->jobs; i++) {
         spec.own = range_attrs(file, chunks, i);
         records_add_input(file, i, &piece, &spec);
@@ -227,6 +228,7 @@ ndjson_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct
     struct gr_chunk_spec spec = {
         .op = GR_CHUNK_ndjson_read, .step = (uint32_t)i, .shared = file_path_attrs(t, file), .outputs = 1};
 
+    gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("inode", file->inode));
     tiling_add_dtypes(t, step, spec.shared);
     return records_tile(t, file, step, &spec, read_attrs, out);
 }

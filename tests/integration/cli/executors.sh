@@ -40,16 +40,16 @@ expect 2 "add N, drain NUMBER" granary executors frobnicate 1
 # One that is stopped cannot finish: the answer names it when the time is over.
 victim=$(numbers | tail -1)
 pid=$(granary executors --json | sed -n "s/.*\"number\": $victim, \"pid\": \([0-9]*\).*/\1/p")
-kill -STOP "$pid"
+halt "$pid"
 expect 6 "executor $victim has not left" granary executors drain --timeout 0.3 "$victim"
 granary executors | grep -q draining || fail "$(granary executors)"
 granary executors kill --timeout 60 "$victim"
-kill -0 "$pid" 2>/dev/null && fail "$pid still runs"
+ended "$pid" || fail "$pid still runs"
 
 # When the scheduler ends, an order is not given again to the next one, who knows executors by other numbers.
 victim=$(numbers | tail -1)
 pid=$(granary executors --json | sed -n "s/.*\"number\": $victim, \"pid\": \([0-9]*\).*/\1/p")
-kill -STOP "$pid"
+halt "$pid"
 granary executors drain "$victim" 2>"$work/err" &
 order=$!
 until granary executors | grep -q draining; do kill -0 $order || fail "$(cat "$work/err")"; done
@@ -66,7 +66,7 @@ done
 # A pool that does not answer is told of in time, and does what it was asked for when it can.
 pool=$(pool_pid)
 before=$(count)
-kill -STOP "$pool"
+halt "$pool"
 expect 6 "executors of .* slots have not come" granary executors add --timeout 0.2 1
 kill -CONT "$pool"
 for _ in $(seq 1200); do

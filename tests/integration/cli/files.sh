@@ -80,4 +80,23 @@ refused "parameter 'offset' is -1; it cannot be negative" '{"op": "read_raw", "p
 refused "(write_csv): $work/nowhere: No such file" '{"op": "write_csv", "input": "q", "path": "nowhere/x.csv"}, "q": {"op": "read_csv", "path": "rows.csv"}'
 refused "is there, and is no regular file" '{"op": "write_csv", "input": "q", "path": "folder"}, "q": {"op": "read_csv", "path": "rows.csv"}'
 refused "it works on tensors" '{"op": "write_npy", "input": "q", "path": "x.npy"}, "q": {"op": "read_csv", "path": "rows.csv"}'
+# A file that is replaced behind the submission is refused, and not read up to the length of the one before.
+executors() { granary executors --json | sed -n 's/.*"pid": \([0-9]*\).*/\1/p' | xargs kill "$1"; }
+is_under_way() { granary graphs --state running --json | grep -q '"key"'; }
+replaced() { # FILE OPERATOR
+    mv "$1" "$1.before"
+    head -n 1000 "$1.before" >"$1"
+    executors -STOP
+    echo "{\"nodes\": {\"r\": {\"op\": \"$2\", \"path\": \"$1\"}}}" >graph.json
+    granary run graph.json --csv >replaced.txt 2>err.txt & running=$!
+    await is_under_way
+    mv "$1.before" "$1"
+    executors -CONT
+    wait $running && fail "$2: a file that was replaced gave $(wc -l <replaced.txt) lines"
+    grep -q "$1: it is another file than when the graph was submitted; submit again" err.txt || fail "$2: $(cat err.txt)"
+}
+run '{"nodes": {"r": {"op": "read_csv", "path": "rows.csv"}, "w": {"op": "write_ndjson", "input": "r", "path": "rows.ndjson"}}}' >/dev/null
+replaced rows.csv read_csv
+replaced rows.ndjson read_ndjson
+
 granary down >/dev/null

@@ -40,7 +40,7 @@ clean
 [ "$(granary ls --json | grep -c '"id"')" = 10 ] || fail "parts are listed"
 
 store=$(grep -o '"store_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$')
-kill -STOP "$store"
+halt "$store"
 granary snapshot "$work/copy" 2>/dev/null
 id=$(granary ls --state disk 2>/dev/null | tail -n 1 | cut -d ' ' -f 1)
 file=$(granary stat "$id" --json 2>/dev/null | grep -o '"spill_file": [0-9]*' | grep -o '[0-9]*$')
@@ -67,7 +67,7 @@ rm -rf "$work/bad"
 
 # The store is killed; the next one, which the supervisor starts, has everything.
 kill -9 "$store"
-tail -s 0.02 --pid="$store" -f /dev/null
+await ended "$store"
 while read -r id; do
     granary get "$id" -o "$work/object"
     [ "$(stat -c %s "$work/object")" = 2500000 ] || fail "object $id after a restart"
@@ -79,7 +79,7 @@ store=$(grep -o '"store_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$
 mv "$work/two" "$work/gone"
 touch "$work/two"
 kill -9 "$store"
-tail -s 0.02 --pid="$store" -f /dev/null
+await ended "$store"
 there=0
 while read -r id; do
     if granary get "$id" -o "$work/object" 2>"$work/err"; then

@@ -27,15 +27,25 @@ granary status | grep -q '^executors  1' || fail "the executors"
 # User code writes into its executor's connection, which breaks: the executor registers anew, and what it reports counts.
 cat >"$work/babble.c" <<'C'
 #include <granary/call.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 GRANARY_FUNCTION(babble)
 {
+    const char *file = granary_call_param(call, "file", "");
+    char here[256];
     char noise[256];
     void *out;
     memset(noise, 0xff, sizeof noise);
+    if (*file != '\0') {
+        snprintf(here, sizeof here, "%s.here", file);
+        close(open(here, O_CREAT | O_WRONLY, 0600));
+        while (access(file, F_OK) != 0 && !granary_call_cancelled(call)) usleep(2000);
+    }
     for (int fd = 3; fd < 256; fd++) {
         struct sockaddr_un peer = {0};
         socklen_t size = sizeof peer;
@@ -46,8 +56,6 @@ GRANARY_FUNCTION(babble)
 }
 C
 cat >>"$work/babble.c" <<'C'
-#include <fcntl.h>
-#include <sys/resource.h>
 GRANARY_FUNCTION(squander)
 {
     void *out;
@@ -78,6 +86,17 @@ C
 granary export "$work/babble.so" >/dev/null
 timeout 60 granary submit babble --count 8 --wait >/dev/null || fail "a broken connection: $(granary executors)"
 grep -q CONNECTION-BROKEN "$work"/i/log/*.log || fail "no connection was broken"
+# Also when its report was on its way behind the garbage, and the scheduler never read it.
+is_idle() { granary executors 2>/dev/null | grep -q ' idle '; }
+scheduler=$(cut -d' ' -f1 "$work/i/sched.lock")
+granary submit babble --key behind --arg file="$work/go" >/dev/null
+await [ -e "$work/go.here" ]
+halt "$scheduler"
+touch "$work/go"
+await is_idle
+kill -CONT "$scheduler"
+granary await --timeout 60 behind >/dev/null || fail "a report behind garbage: $(granary why behind)"
+! grep EXECUTOR-DIED "$work/i/log/pool.log" || fail "an executor whose connection broke was killed"
 # What it spoils of its process is that process's end, and nobody else's.
 for function in squander narrow; do
     granary submit $function --wait >/dev/null
@@ -86,9 +105,9 @@ for function in squander narrow; do
 done
 # A process that a function leaves behind ends with its executor, or with the instance.
 child=$(granary submit spawn -o - | od -An -t d4 -N4 | tr -d ' ')
-kill -0 "$child" || fail "the function's child is gone before its time"
+! ended "$child" || fail "the function's child is gone before its time"
 granary info executors --json | grep -o '"number": *[0-9]*' | grep -o '[0-9]*$' | xargs granary executors kill >/dev/null
-timeout 60 sh -c "while kill -0 $child 2>/dev/null; do sleep 0.01; done" || fail "an executor's child outlives it"
+await ended "$child" # it does not outlive its executor
 child=$(granary submit spawn -o - | od -An -t d4 -N4 | tr -d ' ')
 granary down >/dev/null
 ! goes_on "$child" || fail "a function's child outlives the instance"

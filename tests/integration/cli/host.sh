@@ -60,7 +60,7 @@ second=$(ask pid)
 refused "its limit is 0.3 s" stop '"timeout_ms": 300'
 is "$second" "$(ask pid)"
 refused "its limit is 0.3 s" "hang $work/hangs" '"timeout_ms": 300'
-[ ! -e "/proc/$(cat "$work/hangs")" ] || fail "what hung is still there"
+ended "$(cat "$work/hangs")" || fail "what hung is still there"
 
 # memory is that of the program, too
 refused "of private memory, its limit is 100.0 MiB" eat '"memory": 104857600'
@@ -94,7 +94,7 @@ graph "hang $work/hangs2" >"$work/g.json"
 granary run "$work/g.json" >/dev/null 2>&1 &
 until [ -s "$work/hangs2" ]; do sleep 0.02; done
 granary executors kill "$(granary executors | awk 'NR == 2 {print $1}')" >/dev/null
-until [ ! -e "/proc/$(cat "$work/hangs2")" ]; do sleep 0.02; done
+await ended "$(cat "$work/hangs2")"
 rm -f "$work/hangs2"
 
 granary down >/dev/null

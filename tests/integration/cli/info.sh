@@ -107,8 +107,7 @@ assert len({process["version"] for process in processes} - {""}) == 1, processes
 
 # A scheduler that is stopped answers nobody: the executors' own pages do.
 scheduler=$(cut -d' ' -f1 "$work/i/sched.lock")
-kill -STOP "$scheduler"
-wait_until grep -q ' T ' "/proc/$scheduler/stat"
+halt "$scheduler"
 says '^2 executors, 0 at work' granary top --once
 granary executors >"$work/out" 2>"$work/err"
 grep -q 'the scheduler is stopped' "$work/err" || fail "nobody says that the scheduler is stopped: $(cat "$work/err")"

@@ -89,7 +89,7 @@ printf '\0' >>"$work/json"
 check_json
 
 # Nobody answers: what is in shared memory is told all the same, and that it may be old.
-kill -STOP "$store"
+halt "$store"
 tour stopped
 expect 0 'is stopped and answers nobody' granary ls
 tells 1 'attention +store .* is stopped and answers nobody' granary doctor
@@ -136,12 +136,12 @@ exec 5<&-
 wait "$reader" || true
 pids="$(grep -o '"[a-z]*_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$') $(pgrep -f -- "--instance $work/i")"
 # The store first, and nobody may start it again, nor may it hear that its parent has gone.
-kill -STOP "$(grep -o '"supervisor_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$')"
+halt "$(grep -o '"supervisor_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$')"
 kill -9 "$store"
 # shellcheck disable=SC2086
 kill -9 $pids 2>/dev/null || true
 for pid in $pids; do
-    tail -s 0.02 --pid="$pid" -f /dev/null
+    await ended "$pid"
 done
 tour dead
 tells 1 'attention +store +it is dead' granary doctor

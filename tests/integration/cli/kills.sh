@@ -54,7 +54,7 @@ done
 touch "$work/stop"
 wait $load
 [ ! -e "$work/wrong" ] || fail "$(sort "$work/wrong" | uniq -c)"
-kill -0 "$store_pid" && kill -0 "$sched_pid" || fail "a daemon died"
+! ended "$store_pid" && ! ended "$sched_pid" || fail "a daemon died"
 
 lost=0
 for i in $(seq 12); do

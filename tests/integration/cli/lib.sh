@@ -65,6 +65,24 @@ await() {
     fail "never: $*"
 }
 
+# halt PID...: they are stopped, each thread of them. After kill -STOP a thread goes on until it next has a processor.
+halt() {
+    kill -STOP "$@"
+    local pid
+    for pid in "$@"; do
+        await stopped "$pid"
+    done
+}
+
+stopped() {
+    ! grep -qv ') [Tt] ' "/proc/$1/task/"*/stat
+}
+
+# ended PID: each of its threads has. Where nobody waits for orphans it keeps its number, and kill -0 finds it.
+ended() {
+    ! grep -qv ') [ZX] ' "/proc/$1/task/"*/stat 2>/dev/null
+}
+
 # same FILE FILE: equal bytes
 same() {
     cmp "$1" "$2" || fail "$1 and $2 differ"

@@ -9,7 +9,7 @@ kill_everything() {
     # shellcheck disable=SC2086
     kill -9 $pids 2>/dev/null || true
     for pid in $pids; do
-        tail -s 0.02 --pid="$pid" -f /dev/null
+        await ended "$pid"
     done
 }
 
@@ -81,7 +81,7 @@ remember_prefix
 kept=$(granary put $birds)
 supervisor=$(grep -o '"supervisor_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$')
 kill -9 "$supervisor"
-tail -s 0.02 --pid="$supervisor" -f /dev/null
+await ended "$supervisor"
 granary up --executors 1 >/dev/null || fail "up after the supervisor's death"
 granary get "$kept" | cmp - $birds || fail "an object after the supervisor's death"
 granary run --discard --csv libclient/examples/damaging.json | grep -qx 'Taxi,2,0,0' || fail "run after the supervisor's death"

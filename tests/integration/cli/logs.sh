@@ -108,7 +108,7 @@ expect 2 "which graphs" granary timeline
 # Without a daemon the files are still there; with their graph they go.
 expect 4 "graph 'nosuch': not found" granary logs nosuch
 scheduler=$(cut -d' ' -f1 "$work/i/sched.lock")
-kill -STOP "$scheduler"
+halt "$scheduler"
 says '^first$' granary logs "$key/0"
 kill -CONT "$scheduler"
 folder=$(dirname "$(find /var/tmp/granary-*/logs -path "*/$failed/0.1.log")")

@@ -101,17 +101,17 @@ done
 # Daemons that are stopped, and dead: nobody may start them again.
 pid_of() { grep -o "\"$1_pid\": [0-9]*" "$work/i/instance.json" | grep -o '[0-9]*$'; }
 sched=$(sched_pid) store=$(pid_of store)
-kill -STOP "$sched"
+halt "$sched"
 up 1 0 1
 tells 'granary_process_stopped\{process="sched"\} 1'
 kill -CONT "$sched"
-kill -STOP "$store"
+halt "$store"
 up 0 1 1
 tells 'granary_process_stopped\{process="store"\} 1'
 tells 'granary_store_objects [1-9]'
 kill -CONT "$store"
 pids="$(grep -o '"[a-z]*_pid": [0-9]*' "$work/i/instance.json" | grep -o '[0-9]*$') $(pgrep -f -- "--instance $work/i")"
-kill -STOP "$(pid_of supervisor)"
+halt "$(pid_of supervisor)"
 kill -9 "$sched"
 # Nobody waits for it: it is a zombie, and its descriptor tells when.
 python3 -c 'import os, select, sys; select.select([os.pidfd_open(int(sys.argv[1]))], [], [])' "$sched"
@@ -119,7 +119,7 @@ up 1 0 1
 # shellcheck disable=SC2086
 kill -9 $pids 2>/dev/null || true
 for pid in $pids; do
-    tail -s 0.02 --pid="$pid" -f /dev/null
+    await ended "$pid"
 done
 up 0 0 0
 tells 'granary_store_seals_total\{session="default"\} [1-9]'

@@ -47,7 +47,7 @@ log=$work/supervisor.log
 supervisor=$(sed -n 's/.*"supervisor_pid": \([0-9]*\).*/\1/p' "$work/i/instance.json")
 ln "$work/i/log/supervisor.log" "$log"
 for _ in $(seq 1000); do
-    kill -0 "$supervisor" 2>/dev/null || break
+    ! ended "$supervisor" || break
     kill -SEGV "$(store_pid 2>/dev/null)" 2>/dev/null || true
     pause 0.02
 done

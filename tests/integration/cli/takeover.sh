@@ -11,7 +11,7 @@ top=libclient/examples/birdstrikes.json
 pause() { read -r -t "$1" <> <(:) || true; }
 active() {
     grep -h active "$work"/i/schedulers/* 2>/dev/null | while read -r pid _; do
-        ! kill -0 "$pid" 2>/dev/null || echo "$pid"
+        ended "$pid" || echo "$pid"
     done | head -1 || true
 }
 

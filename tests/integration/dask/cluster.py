@@ -69,7 +69,7 @@ class Cluster:
             for number in range(workers):
                 self.add(f'n{number + 1}')
             until(lambda: os.path.exists(self.file), 'the scheduler')
-            self.client = Client(scheduler_file=self.file, timeout=10, security=security)
+            self.client = Client(scheduler_file=self.file, timeout=PATIENCE_S, security=security)
             self.client.wait_for_workers(workers, timeout=PATIENCE_S)
             if nodes:
                 granary.dask.start_nodes(self.client, executors=executors, memory=memory)
@@ -173,7 +173,7 @@ class ClusterTest(unittest.TestCase):
     def tearDown(self):
         if any(test is self for test, _ in self._outcome.result.failures + self._outcome.result.errors):
             print(self.cluster.log()[-6000:], file=sys.stderr)
-        until(lambda: not self.cluster.left(), 'the end of graphs and objects', 20)
+        until(lambda: not self.cluster.left(), 'the end of graphs and objects')
 
 
 def stage(name, graph, target='out', partitions=1, inputs=None, part_of=(), chunks=0):
@@ -215,4 +215,4 @@ def in_thread(function, *arguments, **options):
     return call
 
 
-__all__ = ['BIN', 'Client', 'Cluster', 'ClusterTest', 'PACKAGE', 'granary', 'in_thread', 'plan', 'processes', 'stage', 'until', '_plan']
+__all__ = ['BIN', 'Client', 'Cluster', 'ClusterTest', 'PACKAGE', 'PATIENCE_S', 'granary', 'in_thread', 'plan', 'processes', 'stage', 'until', '_plan']

@@ -5,9 +5,10 @@ import signal
 import subprocess
 import threading
 import unittest
+from unittest import mock
 
-from cluster import BIN, Cluster, granary, in_thread, plan, processes, stage, until, _plan
-from granary.dask import _drive, _results
+from cluster import BIN, PATIENCE_S, Cluster, granary, in_thread, plan, processes, stage, until, _plan
+from granary.dask import _drive, _packs, _results
 
 
 class Faults(unittest.TestCase):
@@ -47,6 +48,11 @@ class Faults(unittest.TestCase):
         self.dies(self.cluster.workers['n2'].kill)
         until(lambda: not processes(instance), 'the end of the instance')
 
+    def test_a_worker_with_packs(self):
+        """What fragments gave that shared a task is made again together."""
+        with mock.patch.object(_packs, 'ranges', lambda partitions, *_: [(first, min(first + 2, partitions)) for first in range(0, partitions, 2)]):
+            self.dies(self.cluster.workers['n2'].kill)
+
     def test_a_store(self):
         """Then the worker ends by itself, as it has nothing to offer any more."""
         pids = self.cluster.store('n2')
@@ -58,7 +64,7 @@ class Faults(unittest.TestCase):
                 except ProcessLookupError:
                     pass
         self.dies(kill)
-        self.assertEqual(self.cluster.workers['n2'].wait(20), 75)
+        self.assertEqual(self.cluster.workers['n2'].wait(PATIENCE_S), 75)
         self.assertIn('has lost its instance, so this worker leaves', self.cluster.log())
 
     def test_a_store_that_comes_back(self):
@@ -102,7 +108,7 @@ class Faults(unittest.TestCase):
         second = _plan.Plan.of(plan(source, reads)).stages['reads']
         summed = self.client.submit(_drive.fragment, second, 0, [['in', 'all', [made]]], key=second.key(0), workers=[self.cluster.address('n2')])
         self.assertEqual(int(_results.without(self.client, summed)), 999999 * 500000)
-        self.assertEqual(self.cluster.workers['n1'].wait(20), 9)
+        self.assertEqual(self.cluster.workers['n1'].wait(PATIENCE_S), 9)
         del made, summed
         until(lambda: not self.cluster.left(), 'the end of graphs and objects')
 

@@ -4,12 +4,13 @@ import os
 import pathlib
 import subprocess
 import unittest
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 
 from cluster import BIN, ClusterTest, granary, in_thread, plan, stage, until, _plan
-from granary.dask import _drive, _plugin, _results
+from granary.dask import _drive, _packs, _plugin, _results
 
 READ = {'op': 'read_csv', 'dtypes': {'id': 'int64', 'v': 'float64', 't': 'string'}}
 
@@ -52,6 +53,35 @@ class Plans(ClusterTest):
         near = near[near.id > 2].assign(w=near.v * 2).reset_index(drop=True)
         pd.testing.assert_frame_equal(far, near)
 
+    def test_fragments_share_tasks(self):
+        """Of a stage with many partitions. Answers are those of fragments that have a task each, and nothing stays."""
+        self.assertEqual(_packs.ranges(31, 2), [(p, p + 1) for p in range(31)])
+        self.assertEqual(_packs.ranges(33, 2)[-2:], [(30, 32), (32, 33)])
+        self.assertEqual(_packs.ranges(33, 2, whole=False), [(p, p + 1) for p in range(33)])
+        with mock.patch.object(_packs, 'EACH', 1):  # 12 partitions on 4 threads
+            self.a_query_in_parts(12)
+            whole = stage('made', {'out': {'op': 'arange', 'stop': 1200, 'parts': 12}}, partitions=12, part_of=['out'])
+            twice = stage('twice', {'in': {'op': 'array', 'dtype': 'int64'}, 'out': {'op': 'multiply', 'inputs': ['in', 'two']},
+                                    'two': {'op': 'full', 'shape': [1], 'value': 2, 'dtype': 'int64'}}, partitions=12, inputs={'in': ('made', 'same')})
+            last = stage('last', {'in': {'op': 'array', 'dtype': 'int64'}, 'out': {'op': 'positive', 'input': 'in'}}, inputs={'in': ('twice', 'all')})
+            given = _plan.Plan.of(plan(whole, twice, last, kind='tensor'))
+            self.assertEqual(len(_drive.tasks(given, _drive.packs_of(self.client, given))['twice'][()]), 4)
+            made = granary.dask.run(self.client, plan(whole, twice, last, kind='tensor'))['result']
+            self.assertEqual(np.asarray(made).tolist(), list(range(0, 2400, 2)))
+
+    def test_a_pack_ends_where_it_is(self):
+        """It is cancelled while it is at the second of three fragments: the third one does not begin."""
+        ran = os.path.join(self.cluster.directory, 'packed')
+        slow = stage('slow', {'out': {'op': 'exec', 'command': ['sh', '-c', f'echo x >> {ran}; [ $(wc -l < {ran}) = 1 ] || exec sleep 600']}}, partitions=3)
+        given = _plan.Plan.of(plan(slow, stage('end', {'in': {'op': 'object'}, 'out': {'op': 'exec', 'command': ['cat']}}, inputs={'in': ('slow', 'all')}),
+                                   kind='objects'))
+        with mock.patch.object(_packs, 'ranges', lambda partitions, *_: [(0, partitions)]):
+            going = _drive._Run(self.client, given, 0)
+        until(lambda: os.path.exists(ran) and len(pathlib.Path(ran).read_text().split()) == 2, 'the second fragment')
+        going.cancel()
+        until(lambda: not self.cluster.left(), 'the end of graphs and objects')
+        self.assertEqual(pathlib.Path(ran).read_text(), 'x\nx\n')
+
     def test_tensors(self):
         part = stage('part', {'out': {'op': 'random', 'shape': [1000, 7], 'seed': 3}}, partitions=3)
         near = np.asarray(granary.dask.run(self.client, plan(stage('whole', part['graph']['nodes']), kind='tensor'))['result'])
@@ -59,6 +89,12 @@ class Plans(ClusterTest):
         far = granary.dask.run(self.client, plan(part, whole, kind='tensor'))['result']
         self.assertEqual(far.shape, (7,))
         np.testing.assert_allclose(np.asarray(far), near.sum(0) * 3)
+
+    def test_tensors_that_are_cut(self):
+        graph = {'x': {'op': 'random', 'shape': [301, 7], 'seed': 2}, 'y': {'op': 'multiply', 'input': 'x', 'value': 2}, 't': {'op': 'transpose', 'input': 'y'}}
+        for target in 'yt':
+            near, far = (np.asarray(granary.dask.run(self.client, {'nodes': graph, 'targets': [target]}, parts, smallest=1)[target]) for parts in (1, 3))
+            np.testing.assert_array_equal(near, far)
 
     def test_the_part_of_a_fragment(self):
         given = _plan.Plan.of(plan(stage('s', {'out': {'op': 'arange', 'stop': 9}}, part_of=['out'], partitions=4)
@@ -77,9 +113,12 @@ class Plans(ClusterTest):
 
     def test_a_query_in_parts(self):
         """Every file is cut, rows are dealt to the nodes, and the answer is that of one."""
+        self.a_query_in_parts(3)
+
+    def a_query_in_parts(self, partitions):
         text = (f"SELECT a.t, count(*) AS n, sum(a.v) AS s, stddev(b.v) AS d FROM '{self.files[2]}' a JOIN '{self.files[0]}' b ON a.id = b.id "
                 'GROUP BY a.t ORDER BY s DESC')
-        far = granary.dask.sql(self.client, text, 3, smallest=1)
+        far = granary.dask.sql(self.client, text, partitions, smallest=1)
         self.assertEqual(far.to_dict(), granary.sql(text).to_dict())
         self.assertEqual(far.schema, granary.sql(text).schema)
 
@@ -200,7 +239,7 @@ class Plans(ClusterTest):
 
     def test_plans_that_are_none(self):
         good = plan(stage('a', {'out': {'op': 'zeros', 'shape': [1]}}))
-        for change, told in (({'granary_fragments': 2}, 'format 2'), ({'stages': [{}]}, 'name'), ({'stages': good['stages'] * 2}, 'two stages are called a'),
+        for change, told in (({'granary_fragments': 3}, 'format 3'), ({'stages': [{}]}, 'name'), ({'stages': good['stages'] * 2}, 'two stages are called a'),
                              ({'targets': [{'name': 'x', 'stage': 'b', 'kind': 'frame'}]}, 'b'),
                              ({'stages': [{**good['stages'][0], 'inputs': {'out': {'stage': 'z', 'take': 'all'}}}]}, 'stage z, which does not stand before'),
                              ({'stages': [{**good['stages'][0], 'part_of': ['x']}]}, "no node 'x'")):
@@ -216,10 +255,12 @@ class Plans(ClusterTest):
 
     def test_time_is_over(self):
         one, _, runs = self.waiting('late')
-        call = in_thread(granary.dask.run, self.client, plan(one, kind='objects'), timeout=2)
-        pid = until(runs)[0]
-        with self.assertRaises(TimeoutError):
-            call()
+        for timeout in (2, 8, 32):  # it may be over before the program has begun
+            with self.assertRaises(TimeoutError):
+                granary.dask.run(self.client, plan(one, kind='objects'), timeout=timeout)
+            if runs():
+                break
+        pid = runs()[0]
         until(lambda: not os.path.exists(f'/proc/{pid}'), 'the end of the program')
 
     def test_an_interrupt_ends_what_runs_elsewhere(self):

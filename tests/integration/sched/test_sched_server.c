@@ -382,7 +382,7 @@ a_killed_executors_work_is_done_elsewhere(void **state)
     start = gr_now_ns();
     rig_executor_kill(rig, 0);
     assert_int_equal(rig_wait(rig, "k", NULL), GRANARY_OK);
-    assert_true(gr_now_ns() - start < 1000000000); /* dead means released, in less than a second */
+    assert_true(gr_now_ns() - start < 10000000000); /* dead means released: silence is noticed after 15 s */
     assert_int_equal(rig_executor_count(rig), 1);
 }
 

@@ -42,8 +42,8 @@ granary sql --csv --keep fast 'select "Speed IAS in knots" as speed from birds w
     fail "--keep: $(cat "$work/kept.err")"
 
 # -o of a query takes a file, and its help says so; that of a graph takes a target's name, too.
-granary sql --help | grep -q -- '--output=FILE  *write the rows to FILE' || fail "sql --help"
-granary run --help | grep -q -- '--output=NAME=FILE  *write target NAME to FILE' || fail "run --help"
+granary sql --help >"$work/out" && grep -q -- '--output=FILE  *write the rows to FILE' "$work/out" || fail "sql --help"
+granary run --help >"$work/out" && grep -q -- '--output=NAME=FILE  *write target NAME to FILE' "$work/out" || fail "run --help"
 granary sql -o "$work/a=b.csv" 'select 1 as one'
 [ "$(cat "$work/a=b.csv")" = "$(printf 'one\n1')" ] || fail "-o: $(cat "$work/a=b.csv")"
 granary sql --csv "select speed from fast" >"$work/again.csv" 2>/dev/null

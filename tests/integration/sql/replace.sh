@@ -36,14 +36,15 @@ wait $first $second
 grep -vxE 'v,n|[12],50000' "$work/read" && fail "a reader got something else"
 [ "$(granary graphs --json | grep -c '"key"')" = 1 ] || fail "left behind: $(granary graphs)"
 
-# stop, continue: executors stand still, so what is loaded stays under way
-executors() { granary executors --json | sed -n 's/.*"pid": \([0-9]*\).*/\1/p' | xargs kill "$1"; }
+# executors COMMAND...: of each; they are halted, so what is loaded stays under way
+# shellcheck disable=SC2046
+executors() { "$@" $(granary executors --json | sed -n 's/.*"pid": \([0-9]*\).*/\1/p'); }
 # under_way N: so many graphs run
 under_way() { [ "$(granary graphs --state running --json | grep -c '"key"')" = "$1" ]; }
 
 # While a table is loaded it is called that, also where a file of its name lies in the directory; interrupted, it is forgotten.
 cp "$work/1.csv" "$work/new.csv"
-executors -STOP
+executors halt
 env --default-signal=INT granary load new "$work/1.csv" >"$work/out" 2>&1 & loading=$!
 await under_way 1
 cd "$work"
@@ -51,7 +52,7 @@ expect 1 "table 'new': it is still being loaded: .granary await new. waits for i
 expect 1 "there is a table or graph of that name, which is still being made" granary load new 1.csv
 cd - >/dev/null
 kill -INT $loading
-executors -CONT
+executors kill -CONT
 status=0
 wait $loading || status=$?
 [ $status = 130 ] || fail "load: it was interrupted: $status"
@@ -59,11 +60,11 @@ grep -qx 'granary: load new: interrupted: its graph is cancelled, and nothing of
 [ "$(granary graphs --json | grep -c '"key"')" = 1 ] || fail "left behind: $(granary graphs)"
 
 # So is a query, which leaves nothing either.
-executors -STOP
+executors halt
 env --default-signal=INT granary sql 'select sum(v) from t' >"$work/out" 2>&1 & query=$!
 await under_way 1
 kill -INT $query
-executors -CONT
+executors kill -CONT
 status=0
 wait $query || status=$?
 [ $status = 130 ] || fail "sql: it was interrupted: $status"
@@ -76,11 +77,11 @@ only_tables() { [ "$(granary graphs --json | grep -c '"key"')" = "$1" ]; }
 
 # The first of several statements, where the command alone is sent the signal, and where its process group is.
 for group in '' -; do
-    executors -STOP
+    executors halt
     setsid env --default-signal=INT granary sql 'select sum(v) from t; select 1' >"$work/out" 2>&1 & query=$!
     await under_way 1
     kill -INT -- "$group$query"
-    executors -CONT
+    executors kill -CONT
     status=0
     wait $query || status=$?
     [ $status = 130 ] || fail "statements: interrupted: $status, $(cat "$work/out")"
@@ -88,42 +89,42 @@ for group in '' -; do
 done
 
 # A graph ends with its command, also when the process beside it is killed, too; and when the scheduler has no answer until then.
-executors -STOP
+executors halt
 granary sql 'select sum(v) from t' >/dev/null 2>&1 & query=$!
 await under_way 1
 kill -KILL "$(pgrep -P $query)" $query
 wait $query 2>/dev/null && fail "sql: it was killed"
-executors -CONT
+executors kill -CONT
 await only_tables 1
-executors -STOP
+executors halt
 env --default-signal=INT granary sql 'select sum(v) from t' >"$work/out" 2>&1 & query=$!
 await under_way 1
 scheduler=$(awk '{ print $1 }' "$work/i/sched.lock")
-kill -STOP "$scheduler"
+halt "$scheduler"
 kill -KILL "$(pgrep -P $query)"
 kill -INT $query
 wait $query 2>/dev/null && fail "sql: it was interrupted"
 kill -CONT "$scheduler"
-executors -CONT
+executors kill -CONT
 await only_tables 1
 granary load new "$work/2.csv" >/dev/null || fail "loaded again"
 [ "$(granary sql --csv 'select max(v) from new' | tail -n 1)" = 2 ] || fail "the second file's"
 
 # The same of a replacement: the old table stays, and can be read meanwhile.
-executors -STOP
+executors halt
 env --default-signal=INT granary load --replace new "$work/1.csv" >"$work/out" 2>&1 & loading=$!
 await under_way 1
 granary results new table >/dev/null || fail "the old table while it is replaced"
 kill -INT $loading
-executors -CONT
+executors kill -CONT
 wait $loading && fail "load: it was interrupted"
 grep -q "nothing of it is kept; 'new' is what it was$" "$work/out" || fail "load: $(cat "$work/out")"
-executors -STOP
+executors halt
 env --default-signal=INT granary load --replace new "$work/1.csv" >"$work/out" 2>&1 & loading=$!
 await under_way 1
 kill -KILL $loading
 wait $loading 2>/dev/null && fail "load: it was killed"
-executors -CONT
+executors kill -CONT
 await under_way 0
 [ "$(granary sql --csv 'select max(v) from new' | tail -n 1)" = 2 ] || fail "the old table is gone"
 

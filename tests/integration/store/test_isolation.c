@@ -204,7 +204,7 @@ map_all(int fd, struct gr_frame_reader *reader, unsigned most)
         struct gr_frame head = {.magic = GR_STORE_MAGIC, .op = GR_STORE_MAP, .seq = i, .size = sizeof map};
 
         if (gr_frame_send(fd, &head, &map, NULL, 0) != GRANARY_OK ||
-            gr_frame_receive(reader, fd, gr_deadline_ns(5000), &frame) != GRANARY_OK) {
+            gr_frame_receive(reader, fd, gr_deadline_ns(60000), &frame) != GRANARY_OK) {
             return -1;
         }
         given += frame.fd_count;
@@ -228,7 +228,7 @@ bob_cannot_map_segments_of_alice(const char *instance)
     (void)snprintf(path, sizeof path, "%s/store.sock", instance);
     fd = gr_unix_connect(path, &err);
     REFUSED(fd >= 0 && gr_frame_send(fd, &head, &hello, NULL, 0) == GRANARY_OK);
-    REFUSED(gr_frame_receive(reader, fd, gr_deadline_ns(5000), &frame) == GRANARY_OK && frame.head.err == 0);
+    REFUSED(gr_frame_receive(reader, fd, gr_deadline_ns(60000), &frame) == GRANARY_OK && frame.head.err == 0);
     gr_frame_in_reset(&frame);
     REFUSED(map_all(fd, reader, 200) == 0);
     gr_frame_reader_destroy(reader);

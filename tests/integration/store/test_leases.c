@@ -137,7 +137,7 @@ many_leases_of_one_object_overflow_safely(void **state)
     assert_true(fixture_content_is(views[LEASES - 1].data, 1, 1000));
     granary_object_release(client, &views[LEASES - 1]);
     granary_object_abort(client, NULL);
-    for (int i = 0; i < 5000 && fixture_stat(client).retiring_bytes > 0; i++) {
+    for (int i = 0; i < 60000 && fixture_stat(client).retiring_bytes > 0; i++) {
         (void)usleep(1000);
     }
     assert_int_equal(fixture_stat(client).retiring_bytes, 0);

@@ -1,4 +1,7 @@
 /* How mutable frames end: sealed, their history given up, deleted. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +70,59 @@ complete_chunks_are_sealed_as_they_are(void **state)
     assert_ok(granary_mutable_delete(client, "then"));
     assert_err(granary_mutable_delete(client, "then"), GRANARY_ENOENT);
     free(values);
+    granary_disconnect(client);
+}
+
+struct opener {
+    granary_client *client;
+    atomic_bool begun, stop;
+};
+
+/* NULL: its table was there each time. */
+static void *
+open_again_and_again(void *argument)
+{
+    struct opener *opener = argument;
+
+    do {
+        granary_mutable *table = NULL;
+        granary_err err = granary_table_open(opener->client, "lasting", &table);
+
+        atomic_store(&opener->begun, true);
+        if (err != GRANARY_OK) {
+            print_error("%s\n", granary_error_message());
+            return opener;
+        }
+        granary_mutable_close(table);
+    } while (!atomic_load(&opener->stop));
+    return NULL;
+}
+
+/* Who opens it meanwhile gets the one that grows or the sealed one. */
+static void
+a_table_is_there_while_it_is_sealed(void **state)
+{
+    granary_client *client = fixture_connect(state);
+
+    for (int round = 0; round < 100; round++) {
+        granary_mutable *table = make_numbers(client, "lasting");
+        struct opener opener = {.client = fixture_connect(state)};
+        granary_id sealed;
+        pthread_t thread;
+        void *failed;
+
+        assert_int_equal(pthread_create(&thread, NULL, open_again_and_again, &opener), 0);
+        while (!atomic_load(&opener.begun)) {
+            (void)sched_yield();
+        }
+        assert_ok(granary_mutable_seal(table, GRANARY_NOW, &sealed));
+        atomic_store(&opener.stop, true);
+        assert_int_equal(pthread_join(thread, &failed), 0);
+        assert_null(failed);
+        granary_mutable_close(table);
+        granary_disconnect(opener.client);
+        assert_ok(granary_mutable_delete(client, "lasting"));
+    }
     granary_disconnect(client);
 }
 
@@ -186,6 +242,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(complete_chunks_are_sealed_as_they_are, fixture_start, fixture_stop),
+        cmocka_unit_test_setup_teardown(a_table_is_there_while_it_is_sealed, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(history_is_given_up, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(a_seal_that_was_begun_is_ended, fixture_start, fixture_stop),
         cmocka_unit_test_setup_teardown(deleted_tables_give_all_back, fixture_start, fixture_stop),

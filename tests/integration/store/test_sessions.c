@@ -206,7 +206,7 @@ a_session_nobody_uses_is_deleted(void **state)
     assert_ok(granary_session_has(client, "brief", &there));
     assert_true(there);
     granary_disconnect(other);
-    for (int i = 0; i < 500 && there; i++) {
+    for (int i = 0; i < 6000 && there; i++) {
         (void)usleep(10000);
         assert_ok(granary_session_has(client, "brief", &there));
     }

@@ -27,6 +27,7 @@ from own_memory import own_kb  # noqa: E402
 # What a kill of another process may bring, and nothing else.
 UNDONE = (granary.Unreachable, granary.Lost, granary.TimedOut, granary.NotFound, granary.Failed, granary.Full, granary.OutOfMemory,
           granary.WrongState, granary.Busy, granary.IOFailed, granary.Cancelled, granary.SlotDied, granary.ProtocolError)
+CONNECT_SECONDS = 120  # until somebody has said `granary up` again
 WARM_SECONDS = 10  # before its own growth is measured
 
 
@@ -234,9 +235,21 @@ def level():
     return own_kb('self'), len(os.listdir('/proc/self/fd'))
 
 
+def connect(instance):
+    """The session. Who starts while the store is being replaced waits for the next one."""
+    deadline = time.monotonic() + CONNECT_SECONDS
+    while True:
+        try:
+            return granary.connect(instance)
+        except granary.Unreachable:
+            if time.monotonic() > deadline:
+                raise
+        time.sleep(0.05)
+
+
 def main():
     kind, instance, seed, name = sys.argv[1:]
-    session = granary.connect(instance)
+    session = connect(instance)
     worker = KINDS[kind](session, int(seed), name)
     done = undone = 0
     wrong = None

@@ -57,7 +57,7 @@ objects_of(granary_client *client)
 static void
 await_objects(granary_client *client, uint64_t objects)
 {
-    int64_t end = gr_deadline_ns(20000);
+    int64_t end = gr_deadline_ns(60000);
 
     while (objects_of(client) != objects) {
         assert_true(gr_now_ns() < end);
@@ -212,7 +212,7 @@ deep_families_end_without_recursion(void **state)
     assert_int_equal(granary_flush(world->client), GRANARY_OK);
     assert_int_equal(objects_of(world->client), DEEP);
     assert_int_equal(granary_object_delete(world->client, live_id(DEEP), 0), GRANARY_OK);
-    for (int64_t end = gr_deadline_ns(20000); objects_of(world->client) > 0; looks++) {
+    for (int64_t end = gr_deadline_ns(60000); objects_of(world->client) > 0; looks++) {
         int64_t before = gr_now_ns();
 
         (void)live_holds(world->client, 1);

@@ -515,7 +515,7 @@ counted_leases_hold_objects(void **state)
     assert_int_equal(granary_store_stat_get(client, &stat), GRANARY_OK);
     assert_int_equal(stat.retiring_bytes, 1024);
     raw_close(&raw);
-    for (int64_t end = gr_deadline_ns(1000); stat.retiring_bytes > 0;) {
+    for (int64_t end = gr_deadline_ns(60000); stat.retiring_bytes > 0;) {
         assert_int_equal(granary_store_stat_get(client, &stat), GRANARY_OK);
         assert_true(gr_now_ns() < end);
     }

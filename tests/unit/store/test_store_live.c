@@ -152,7 +152,7 @@ deleted_bytes_live_until_the_last_lease(void **state)
     assert_int_equal(live_put(client, 1, 5000), GRANARY_OK);
     assert_int_equal(live_verify(client, 1, 5000), GRANARY_OK);
     granary_object_release(client, &view);
-    for (int64_t end = gr_now_ns() + 2000000000; stat_of(client).retiring_bytes > 0;) {
+    for (int64_t end = gr_deadline_ns(60000); stat_of(client).retiring_bytes > 0;) {
         assert_true(gr_now_ns() < end);
     }
     assert_int_equal(live_verify(client, 1, 5000), GRANARY_OK);
@@ -300,7 +300,7 @@ leased_bytes_never_change(void **state)
     struct reader readers[READERS];
     struct live live;
     granary_client *client;
-    int64_t end = gr_now_ns() + 2000000000;
+    int64_t end = gr_deadline_ns(2000);
 
     (void)state;
     live_start(&live, 4 * MIB, 0);
@@ -409,7 +409,7 @@ killed_clients_leave_nothing(void **state)
     assert_int_equal(granary_object_delete(client, live_id(1), 0), GRANARY_OK);
     assert_int_equal(stat_of(client).retiring_bytes, 4096);
     (void)kill(child, SIGKILL);
-    for (int64_t end = gr_now_ns() + 1000000000; stat_of(client).clients > 1 || stat_of(client).retiring_bytes > 0;) {
+    for (int64_t end = gr_deadline_ns(60000); stat_of(client).clients > 1 || stat_of(client).retiring_bytes > 0;) {
         assert_true(gr_now_ns() < end);
     }
     (void)waitpid(child, NULL, 0);

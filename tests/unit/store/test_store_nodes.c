@@ -30,7 +30,7 @@ ask(struct raw *raw, uint16_t op, const void *body, uint32_t size, struct gr_fra
     struct gr_frame head = {.magic = GR_STORE_MAGIC, .op = op, .seq = 1, .size = size};
 
     assert_int_equal(gr_frame_send(raw->fd, &head, body, NULL, 0), GRANARY_OK);
-    assert_int_equal(gr_frame_receive(raw->reader, raw->fd, gr_deadline_ns(5000), ret_frame), GRANARY_OK);
+    assert_int_equal(gr_frame_receive(raw->reader, raw->fd, gr_deadline_ns(60000), ret_frame), GRANARY_OK);
     assert_int_equal(ret_frame->head.err, GRANARY_OK);
 }
 
@@ -106,7 +106,7 @@ warm_memory_is_found_by_its_node(void **state)
     near = room_on(&raw, 0).segment;
     far = room_on(&raw, 1).segment;
     raw_close(&raw);
-    for (int64_t end = gr_now_ns() + 5000000000; stat.clients > 1 || stat.pooled_bytes < 2 * MIB;) {
+    for (int64_t end = gr_deadline_ns(60000); stat.clients > 1 || stat.pooled_bytes < 2 * MIB;) {
         assert_true(gr_now_ns() < end);
         assert_int_equal(granary_store_stat_get(client, &stat), GRANARY_OK);
     }

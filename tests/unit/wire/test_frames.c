@@ -187,7 +187,7 @@ the_largest_body_goes_through(void **state)
     for (int round = 0; round < 5; round++) {
         memset(body, 'a' + round, GR_FRAME_MAX_BODY);
         assert_int_equal(gr_frame_send(pair->theirs, &head, body, NULL, 0), GRANARY_OK);
-        assert_int_equal(gr_frame_receive(pair->reader, pair->ours, gr_deadline_ns(10000), &frame), GRANARY_OK);
+        assert_int_equal(gr_frame_receive(pair->reader, pair->ours, gr_deadline_ns(60000), &frame), GRANARY_OK);
         assert_int_equal(frame.head.size, GR_FRAME_MAX_BODY);
         assert_memory_equal(frame.body, body, GR_FRAME_MAX_BODY);
     }
@@ -216,7 +216,7 @@ garbage_is_told_from_frames(void **state)
     }
     assert_int_equal(frame.fd_count, -1);
     assert_int_equal(write(pair->theirs, "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 27), 27);
-    assert_int_equal(gr_frame_receive(pair->reader, pair->ours, gr_deadline_ns(1000), &frame), GRANARY_EPROTO);
+    assert_int_equal(gr_frame_receive(pair->reader, pair->ours, gr_deadline_ns(60000), &frame), GRANARY_EPROTO);
 }
 
 /* More descriptors than a frame may have: the first ones are given, the rest is closed. What nobody takes is closed
@@ -286,7 +286,7 @@ a_peer_that_is_gone_is_unreachable(void **state)
 
     assert_int_equal(write(pair->theirs, &head, 10), 10); /* dies within a frame */
     gr_fd_close(&pair->theirs);
-    assert_int_equal(gr_frame_receive(pair->reader, pair->ours, gr_deadline_ns(10000), &frame), GRANARY_EUNREACHABLE);
+    assert_int_equal(gr_frame_receive(pair->reader, pair->ours, gr_deadline_ns(60000), &frame), GRANARY_EUNREACHABLE);
     assert_int_equal(gr_frame_send(pair->ours, &head, NULL, NULL, 0), GRANARY_EUNREACHABLE); /* and no SIGPIPE */
 }
 

@@ -62,7 +62,7 @@ ends_close(void **state)
 static bool
 next(struct gr_zmq_socket *socket, struct gr_zmq_message *message)
 {
-    int64_t deadline = gr_deadline_ns(10000);
+    int64_t deadline = gr_deadline_ns(60000);
 
     while (gr_now_ns() < deadline) {
         if (gr_zmq_receive(socket, message)) {

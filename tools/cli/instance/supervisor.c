@@ -33,11 +33,18 @@ lock_take(const struct gr_instance *instance, bool create, int *ret_fd, pid_t *r
     return gr_daemon_lock(path, create, ret_fd, ret_holder);
 }
 
-/* Whether the one who holds a lock with this pid in it is a supervisor, as far as one can see. */
+/*
+ * Whether the one who holds a lock with this pid in it is a supervisor, as far as one can see. One that has ended keeps
+ * its number where nobody waits for orphans.
+ */
 static bool
 holder_lives(pid_t holder)
 {
-    return holder > 0 && (kill(holder, 0) == 0 || errno == EPERM);
+    struct pollfd process = {.fd = holder > 0 ? gr_pidfd_open(holder) : -1, .events = POLLIN};
+    bool lives = holder > 0 && (process.fd < 0 ? errno != ESRCH : poll(&process, 1, 0) == 0);
+
+    gr_fd_close(&process.fd);
+    return lives;
 }
 
 /*
@@ -124,25 +131,66 @@ settle_topology(void)
     return topology_read(&topology);
 }
 
-granary_err
-supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
+/* Its directory, and the lock that says that an instance is up. Errors: EEXIST one is · EINVAL, EPERM the directory */
+static granary_err
+take_place(struct supervisor *self)
 {
-    struct supervisor self = {.options = options, .lock_fd = -1, .signal_fd = -1, .stop_fd = -1, .notify = {.fd = -1}};
-    pid_t parent = getpid();
+    const struct supervisor_options *options = self->options;
     pid_t holder;
-    pid_t pid = -1;
-    int report[2] = {-1, -1};
-    granary_err err = settle_topology();
+    granary_err err = gr_instance_check_own(options->instance.runtime);
 
-    if (err == GRANARY_OK) {
-        err = gr_instance_check_own(options->instance.runtime);
-    }
     if (err == GRANARY_OK) {
         err = gr_instance_make(&options->instance);
     }
     if (err == GRANARY_OK && options->listen_fd == 0) {
         err = leftovers_check_directory(&options->instance);
     }
+    if (err == GRANARY_OK) {
+        err = lock_own(&options->instance, &self->lock_fd, &holder);
+        if (err == GRANARY_EBUSY) {
+            err = gr_fail(GRANARY_EEXIST,
+                          "instance %s is up already (pid %d in %s): use it, or stop it with `granary down`, or choose "
+                          "another name with --instance",
+                          options->instance.name, (int)holder, options->instance.runtime);
+        }
+    }
+    return err;
+}
+
+/* After fork(): report_fd hears when all is ready. Never returns. */
+static void
+become_supervisor(struct supervisor *self, pid_t parent, int report_fd)
+{
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    granary_err err;
+
+    /* A group of its own: a signal for everything in the foreground must leave somebody who cleans up. */
+    (void)setsid();
+    if (self->options->die_with_parent) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != parent) {
+            _exit(1);
+        }
+    }
+    (void)prctl(PR_SET_NAME, "granary-superv");
+    (void)chdir("/");
+    (void)dup2(null_fd, STDIN_FILENO);
+    (void)dup2(null_fd, STDOUT_FILENO);
+    err = supervisor_main(self, report_fd);
+    gr_fault_end();
+    _exit(granary_error_exit_status(err));
+}
+
+granary_err
+supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
+{
+    struct supervisor self = {.options = options, .lock_fd = -1, .signal_fd = -1, .stop_fd = -1, .notify = {.fd = -1}};
+    pid_t parent = getpid();
+    pid_t pid = -1;
+    int report[2] = {-1, -1};
+    granary_err err = settle_topology();
+
+    err = err == GRANARY_OK ? take_place(&self) : err;
     if (err != GRANARY_OK) {
         return err;
     }
@@ -150,16 +198,6 @@ supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
     self.other_count = options->schedulers > 1 ? options->schedulers - 1 : 0;
     for (int i = 0; i < self.other_count; i++) {
         self.others[i] = DAEMON_SCHED_INIT;
-    }
-    err = lock_own(&options->instance, &self.lock_fd, &holder);
-    if (err == GRANARY_EBUSY) {
-        return gr_fail(GRANARY_EEXIST,
-                       "instance %s is up already (pid %d in %s): use it, or stop it with `granary down`, or choose "
-                       "another name with --instance",
-                       options->instance.name, (int)holder, options->instance.runtime);
-    }
-    if (err != GRANARY_OK) {
-        return err;
     }
     /* Nobody holds the lock: whatever shared memory bears the instance's name was left by a dead one. */
     leftovers_await(&options->instance);
@@ -174,24 +212,8 @@ supervisor_start(const struct supervisor_options *options, pid_t *ret_pid)
         goto out;
     }
     if (pid == 0) {
-        int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-        /* A group of its own: a signal for everything in the foreground must leave somebody who cleans up. */
-        (void)setsid();
-        if (options->die_with_parent) {
-            (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-            if (getppid() != parent) {
-                _exit(1);
-            }
-        }
-        (void)prctl(PR_SET_NAME, "granary-superv");
-        (void)chdir("/");
-        (void)dup2(null_fd, STDIN_FILENO);
-        (void)dup2(null_fd, STDOUT_FILENO);
         (void)close(report[0]);
-        err = supervisor_main(&self, report[1]);
-        gr_fault_end();
-        _exit(granary_error_exit_status(err));
+        become_supervisor(&self, parent, report[1]);
     }
     gr_fd_close(&report[1]);
     err = options->die_with_parent ? read_report(report[0]) : await_report(report[0], pid);

@@ -1,17 +1,14 @@
 /* granary top: what an instance does at the moment, again and again. */
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <termios.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/look/look.h"
 #include "cli/look/top_work.h"
+#include "cli/print/again.h"
 #include "cli/print/listing.h"
 #include "cli/print/output.h"
 #include "cli/print/spark.h"
@@ -30,8 +27,7 @@ struct top {
     struct work work;
     struct spark level; /* of memory that is in use */
     struct spark rates[RATES_MOST];
-    bool once;
-    int interval_ms;
+    struct again again;
 };
 
 struct session_row {
@@ -549,56 +545,18 @@ print_screen_json(struct top *top, const struct screen *screen, const struct scr
 
 /* ---- the command ---- */
 
-static volatile sig_atomic_t stopped;
-
-static void
-stop(int signal)
-{
-    (void)signal;
-    stopped = 1;
-}
-
 static granary_err
 check_top(struct cli *cli)
 {
     const struct top *top = cli->self;
 
-    return top->interval_ms >= 50 && top->interval_ms <= 3600000
+    return top->again.interval_ms >= AGAIN_LEAST_MS && top->again.interval_ms <= AGAIN_MOST_MS
                ? GRANARY_OK
-               : gr_fail(GRANARY_EINVAL, "--interval: it is from 50ms to 1h");
-}
-
-/* A terminal that gives keys at once; ret_before: how it was. False: there is none, or it is another job's. */
-static bool
-keys_begin(struct termios *ret_before)
-{
-    struct termios keys;
-
-    if (tcgetpgrp(STDIN_FILENO) != getpgrp() || tcgetattr(STDIN_FILENO, ret_before) < 0) {
-        return false;
-    }
-    keys = *ret_before;
-    keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-    return tcsetattr(STDIN_FILENO, TCSANOW, &keys) == 0;
-}
-
-/* Until the next screen, a signal, or (keys: the terminal gives them) a `q`. */
-static void
-pause_ms(int ms, bool keys)
-{
-    int64_t deadline_ns = gr_deadline_ns(ms);
-    struct pollfd key = {.fd = keys ? STDIN_FILENO : -1, .events = POLLIN};
-    char byte = '\0';
-
-    while (stopped == 0 && poll(&key, 1, gr_left_ms(deadline_ns)) > 0) {
-        if (read(STDIN_FILENO, &byte, 1) != 1 || byte == 'q' || byte == 'Q') {
-            stopped = 1; /* the terminal is gone, or asked to */
-        }
-    }
+               : gr_fail(GRANARY_EINVAL, AGAIN_WRONG);
 }
 
 static granary_err
-show(struct top *top, struct screen *before, bool terminal)
+show(struct top *top, struct screen *before)
 {
     struct screen screen = {.at_ns = 0};
     granary_err err = gather(top->look.inspector, top->look.cli->session, &screen);
@@ -607,9 +565,7 @@ show(struct top *top, struct screen *before, bool terminal)
         screen_fini(&screen);
         return err;
     }
-    if (terminal) {
-        (void)fputs("\033[H\033[J", stdout);
-    }
+    again_clear(&top->again);
     if (top->look.cli->json) {
         print_screen_json(top, &screen, before);
     } else {
@@ -617,7 +573,6 @@ show(struct top *top, struct screen *before, bool terminal)
         print_screen(top, &screen, before);
         work_print(&top->work, &top->look);
     }
-    (void)fflush(stdout);
     screen_fini(before);
     *before = screen;
     return GRANARY_OK;
@@ -627,43 +582,32 @@ static int
 run_top(struct cli *cli)
 {
     struct top *top = cli->self;
-    struct sigaction action = {.sa_handler = stop};
     struct screen before = {.at_ns = 0};
-    struct termios terminal_before;
-    bool terminal, keys, there;
+    bool there;
     granary_err err;
     int status = cli->session != NULL ? look_session(&top->look, &there) : 0;
 
     if (status != 0) {
         return status;
     }
-    terminal = isatty(STDOUT_FILENO) && !top->once && !cli->json;
-    (void)sigaction(SIGINT, &action, NULL);
-    (void)sigaction(SIGTERM, &action, NULL); /* the terminal is to be as it was */
-    keys = terminal && keys_begin(&terminal_before);
+    again_begin(&top->again, !cli->json);
     do {
-        err = show(top, &before, terminal);
-        if (!top->once && err == GRANARY_OK && stopped == 0) {
-            pause_ms(top->interval_ms, keys);
-        }
-    } while (err == GRANARY_OK && !top->once && stopped == 0 && ferror(stdout) == 0);
-    if (keys) {
-        (void)tcsetattr(STDIN_FILENO, TCSANOW, &terminal_before);
-    }
+        err = show(top, &before);
+    } while (err == GRANARY_OK && again_next(&top->again));
+    again_end(&top->again);
     work_fini(&top->work);
     screen_fini(&before);
     return err;
 }
 
-static const struct gr_option top_options[] = {{"once", 0, NULL, "print one screen", GR_OPTION_FLAG(struct top, once)},
-                                               {"interval", 'd', "DURATION",
-                                                "wait this long between two screens; default: 1 s",
-                                                GR_OPTION_MS(struct top, interval_ms)},
-                                               {0}};
+static const struct gr_option top_options[] = {
+    {"once", 0, NULL, "print one screen", GR_OPTION_FLAG(struct top, again.once)},
+    {"interval", 'd', "DURATION", AGAIN_HELP, GR_OPTION_MS(struct top, again.interval_ms)},
+    {0}};
 
 const struct command command_top = {.options = top_options,
                                     .access = &look_access,
-                                    COMMAND_SELF(struct top, .interval_ms = 1000),
+                                    COMMAND_SELF(struct top, .again.interval_ms = 1000),
                                     .plain = true,
                                     .check = check_top,
                                     .run = run_top};

@@ -11,100 +11,30 @@
 #include "base/process/limits.h"
 #include "base/text/buf.h"
 #include "cli/cluster/on.h"
-#include "cli/command/command.h"
 #include "cli/command/pager.h"
 #include "cli/instance/private.h"
 #include "cli/instance/supervisor.h"
-#include "cli/print/output.h"
 #include "cli/print/show.h"
 #include "cli/work/discard.h"
+#include "cli/work/elsewhere.h"
+#include "cli/work/parsed.h"
 #include "cli/work/progress.h"
-#include "cli/work/run.h"
+#include "cli/work/targets.h"
 #include "client/learn.h"
 #include "client/resolve.h"
 #include "client/submit.h"
-#include "cut/cut.h"
 #include "data/file/spool.h"
-#include "data/print.h"
-#include "graph/chunk/graph.h"
 #include "graph_json/json.h"
-#include "graph_json/plan.h"
 #include "optimize/graph.h"
 
 #define GRAPH_FILE_MAX ((size_t)256 << 20)
 #define PATIENCE_MS    5000
-
-/* A graph that was checked, of either level. */
-struct parsed {
-    struct gr_graph *tileables;
-    struct gr_chunk_graph *chunks;
-    Granary__Graph *message; /* of one of them; its targets are all there are */
-};
 
 static granary_err
 read_graph(granary_client *client, const char *path, char **ret_text, size_t *ret_size)
 {
     (void)client;
     return gr_file_read(strcmp(path, "-") == 0 ? "/dev/stdin" : path, GRAPH_FILE_MAX, ret_text, ret_size);
-}
-
-/* Pipes that nodes read become files; others cannot open ours. *ret_spooled: there were some */
-static granary_err
-spool_pipes(Granary__Graph *message, bool *ret_spooled)
-{
-    granary_err err = GRANARY_OK;
-
-    for (size_t i = 0; i < message->n_nodes && err == GRANARY_OK; i++) {
-        const Granary__Node *node = message->nodes[i];
-        const Granary__Attr *path = gr_attr_find(node->attrs, node->n_attrs, "path");
-        const struct gr_format *format;
-        const char *file = NULL;
-        char *copy;
-
-        if (strncmp(node->op, "read_", 5) != 0 || path == NULL || path->n_strings != 1 ||
-            !gr_spool_is_meant(path->strings[0])) {
-            continue;
-        }
-        err = gr_spool(path->strings[0], false, &file, &format);
-        copy = err == GRANARY_OK ? strdup(file) : NULL;
-        if (copy == NULL) {
-            return err != GRANARY_OK ? gr_fail_in(err, "node '%s'", node->name)
-                                     : gr_fail(GRANARY_ENOMEM, "out of memory");
-        }
-        free(path->strings[0]);
-        path->strings[0] = copy;
-        *ret_spooled = true;
-    }
-    return err;
-}
-
-/* Checked here as well, so that a graph that cannot run is refused before anything is started. */
-static granary_err
-parse_graph(const char *text, size_t size, bool *ret_spooled, struct parsed *ret_parsed)
-{
-    Granary__Graph *message = NULL;
-    granary_err err = gr_graph_from_json(text, size, &message);
-
-    if (err == GRANARY_OK && (err = spool_pipes(message, ret_spooled)) != GRANARY_OK) {
-        granary__graph__free_unpacked(message, NULL);
-    }
-    if (err == GRANARY_OK) {
-        err = message->level == GRANARY__GRAPH__LEVEL__CHUNK ? gr_chunk_graph_create(message, &ret_parsed->chunks)
-                                                             : gr_graph_create(message, &ret_parsed->tileables);
-        if (err != GRANARY_OK) {
-            granary__graph__free_unpacked(message, NULL);
-        } else {
-            ret_parsed->message = message;
-        }
-    }
-    return err;
-}
-
-static void
-parsed_free(struct parsed *parsed)
-{
-    gr_graph_destroy(parsed->tileables);
-    gr_chunk_graph_destroy(parsed->chunks);
 }
 
 /*
@@ -221,146 +151,6 @@ wait_for(struct run *run, granary_client *client, const char *key)
     return err;
 }
 
-/* Which chunks hold a result, for who wants to map them later. */
-static void
-tell_ids(granary_client *client, const char *key, const char *target)
-{
-    granary_result result = {0};
-    char id[GRANARY_ID_TEXT + 1];
-
-    if (granary_graph_result(client, key, target, &result) != GRANARY_OK) {
-        return;
-    }
-    for (size_t i = 0; i < result.chunk_count && i < 4; i++) {
-        granary_id_format(result.chunks[i], id);
-        (void)fprintf(stderr, "granary: run: target %s is object %s\n", target, id);
-    }
-    if (result.chunk_count > 4) {
-        (void)fprintf(stderr, "granary: run: ... in %zu objects\n", result.chunk_count);
-    }
-    granary_result_free(&result);
-}
-
-static const char *
-output_path_of(const struct run *run, const char *target, const struct gr_format **ret_format, granary_err *ret_err)
-{
-    *ret_err = GRANARY_OK;
-    for (size_t i = 0; i < run->output_count; i++) {
-        if (strcmp(run->outputs[i].target, target) == 0) {
-            *ret_err = output_format_of(run->outputs[i].path, ret_format);
-            return run->outputs[i].path;
-        }
-    }
-    *ret_format = run->format;
-    return NULL;
-}
-
-/* Whether all of a target's chunks are there. */
-static bool
-is_whole(granary_client *client, const char *key, const char *target)
-{
-    granary_result result = {0};
-    bool whole = granary_graph_result(client, key, target, &result) == GRANARY_OK;
-
-    for (size_t i = 0; i < result.chunk_count && whole; i++) {
-        whole = result.chunk_there[i];
-    }
-    granary_result_free(&result);
-    return whole;
-}
-
-/* After a graph that went on without what had failed: parts_only, of which some targets are whole. */
-static int
-print_targets(struct run *run, granary_client *client, const char *key, const Granary__Graph *graph, bool parts_only)
-{
-    bool alone = run->source->target != NULL; /* a value without a name */
-    size_t printed = 0;
-    int status = 0;
-
-    for (size_t i = 0; i < graph->n_targets && status == 0; i++) {
-        const char *target = graph->targets[i];
-        const struct gr_format *format;
-        struct gr_buf out = {0};
-        granary_err err;
-        const char *path = output_path_of(run, target, &format, &err);
-
-        if (parts_only && !is_whole(client, key, target)) {
-            cli_note("%s: target %s has failed", run->cli->name, target);
-            continue;
-        }
-        if (run->single_file != NULL) {
-            path = run->single_file;
-            format = run->single_format;
-        }
-        if (path == NULL && format == &output_json && !alone) {
-            gr_buf_addf(&out, printed == 0 ? "{" : ",\n ");
-            gr_print_json_string(target, strlen(target), &out);
-            gr_buf_addf(&out, ": ");
-        } else if (path == NULL && graph->n_targets > 1 && run->stdout_format == NULL) {
-            gr_buf_addf(&out, format == &gr_format_csv ? "%s# %s\n" : "%s%s\n", printed == 0 ? "" : "\n", target);
-        }
-        if (err == GRANARY_OK) {
-            err = output_result(client, key, target, format, &out);
-        }
-        if (path == NULL && format == &output_json && !alone && out.size > 0 && out.bytes[out.size - 1] == '\n') {
-            out.size--; /* the object around it goes on */
-        }
-        if (err != GRANARY_OK) {
-            status = cli_fail(err, "target %s", target);
-        } else if ((path != NULL || run->stdout_format != NULL) &&
-                   (err = output_pack(path != NULL ? path : run->stdout_format, &out)) != GRANARY_OK) {
-            status = cli_fail(err, "%s", path != NULL ? path : "stdout");
-        } else {
-            status = path == NULL && run->pages
-                         ? pager_write(out.bytes, out.size, format == &output_box && output_style.width < 0)
-                         : cli_write_file(path == NULL ? "-" : path, out.bytes, out.size);
-            printed += path == NULL;
-        }
-        gr_buf_free(&out);
-    }
-    if (run->format == &output_json && !alone && printed > 0 && status == 0) {
-        (void)printf("}\n");
-    }
-    return status;
-}
-
-/* A statement's result is rows. */
-static granary_err
-check_rows(const char *path, const struct gr_format *format)
-{
-    return format->print_frame != NULL ? GRANARY_OK : gr_fail_in(output_refuse(format, true), "%s", path);
-}
-
-/* Every -o names a target there is, and --arrow or --npy go with one. Said before anything runs. */
-static granary_err
-check_outputs(const struct run *run, const Granary__Graph *graph)
-{
-    const struct gr_format *format;
-    granary_err err = GRANARY_OK;
-
-    if (run->single_file != NULL && graph->n_targets != 1) {
-        return gr_fail(GRANARY_EINVAL, "--arrow and --npy take a graph with one target, this has %zu: use -o NAME=FILE",
-                       graph->n_targets);
-    }
-    if (run->source->target != NULL && run->single_file != NULL) {
-        err = check_rows(run->single_file, run->single_format);
-    }
-    for (size_t i = 0; i < run->output_count && err == GRANARY_OK; i++) {
-        size_t t = 0;
-
-        while (t < graph->n_targets && strcmp(graph->targets[t], run->outputs[i].target) != 0) {
-            t++;
-        }
-        err = t == graph->n_targets ? gr_fail(GRANARY_ENOENT, "-o %s=%s: the graph has no target of that name",
-                                              run->outputs[i].target, run->outputs[i].path)
-                                    : output_format_of(run->outputs[i].path, &format);
-        if (err == GRANARY_OK && run->source->target != NULL) {
-            err = check_rows(run->outputs[i].path, format);
-        }
-    }
-    return err;
-}
-
 /* Whether a graph names what is settled before it is sent: see gr_submit(). */
 static bool
 names_objects(const Granary__Graph *graph)
@@ -400,70 +190,16 @@ fail(const struct run *run, granary_client *client, granary_err err)
     return cli_fail(gr_spool_unname(place(run, err)), "%s", run->label);
 }
 
-/* Whether nothing is left when the command ends. */
-static bool
-discards(const struct run *run)
+bool
+run_discards(const struct run *run)
 {
     return run->private_pid > 0 || (run->keep == NULL && (run->discard || run->explain || !run->source->keeps));
 }
 
-/* A plan for other machines, and the graph that gathers its results. */
+/* Send the graph, and wait until it has ended. *ret_key "": it was not taken. */
 static granary_err
-cut_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, char **ret_plan)
-{
-    granary_cut_options options = {.partitions = run->fragments > 0 ? run->fragments : (int64_t)on_places(run->on),
-                                   .smallest_bytes = run->fragment_bytes,
-                                   .sizes = run->sizes,
-                                   .size_count = run->size_count};
-    struct parsed parsed = {.message = NULL};
-    granary_err err = parse_graph(text, size, &run->spooled, &parsed);
-
-    err = err == GRANARY_OK ? gr_cut(client, parsed.message, &options, ret_plan) : err;
-    parsed_free(&parsed);
-    return err;
-}
-
-static granary_err
-plan_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph **ret_graph)
-{
-    const bool is_plan = gr_cutplan_is_meant(text, size);
-    char *cut = NULL;
-    granary_err err = is_plan ? GRANARY_OK : cut_elsewhere(run, client, text, size, &cut);
-
-    if (err == GRANARY_OK) {
-        err = on_plan(run->on, is_plan ? text : cut, is_plan ? size : strlen(cut), ret_graph);
-    }
-    free(cut);
-    return err;
-}
-
-/* Run the plan. When results are larger than it was made for, the graph is cut again. */
-static granary_err
-do_elsewhere(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph **graph)
-{
-    const bool is_plan = gr_cutplan_is_meant(text, size);
-    struct on_size found;
-    granary_err err;
-
-    for (;;) {
-        const bool heeds = !is_plan && run->size_count < RUN_SIZES_MAX;
-        char *digest = heeds ? run->digests[run->size_count] : NULL;
-
-        err = on_run(run->on, client, run->timeout_ms, !discards(run), heeds ? &found : NULL);
-        if (err != GRANARY_OK || !heeds || found.digest[0] == '\0') {
-            return err;
-        }
-        memcpy(digest, found.digest, sizeof found.digest);
-        run->sizes[run->size_count++] = (granary_cut_size){.digest = digest, .bytes = found.bytes};
-        err = plan_elsewhere(run, client, text, size, graph);
-        if (err != GRANARY_OK) {
-            return err;
-        }
-    }
-}
-
-static int
-run_graph(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph *graph)
+submit_graph(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph *graph,
+             char ret_key[GRANARY_KEY_MAX])
 {
     char fresh[GRANARY_ID_TEXT + 1]; /* no name, or not until the results can take the place of others */
     granary_graph_options options = {.key = run->replace || run->keep == NULL ? fresh : run->keep,
@@ -473,73 +209,111 @@ run_graph(struct run *run, granary_client *client, const char *text, size_t size
                                      .keep_going = run->keep_going,
                                      .flags = (run->no_recall || run->analyze ? GRANARY_GRAPH_NO_RECALL : 0) |
                                               /* also if the process beside it is killed, or has no answer */
-                                              (discards(run) || run->replace ? GRANARY_GRAPH_OWNED : 0)};
+                                              (run_discards(run) || run->replace ? GRANARY_GRAPH_OWNED : 0)};
     char key[GRANARY_KEY_MAX];
-    char *plan = NULL;
-    int status;
-    granary_err err = run->keep == NULL ? GRANARY_OK : gr_check_no_table(client, run->keep);
+    granary_err err;
 
-    if (err != GRANARY_OK) { /* before anything runs */
-        return cli_fail(err, "%s", run->cli->name);
-    }
-    if (run->on_where != NULL && (err = do_elsewhere(run, client, text, size, &graph)) != GRANARY_OK) {
-        return fail(run, client, err);
-    }
+    ret_key[0] = '\0';
     granary_id_format(granary_id_random(), fresh);
     discard_submitting(&run->remains, options.key, options.key == fresh);
     err = run->spooled || run->on != NULL || names_objects(graph)
-              ? gr_submit(client, graph, &options, discards(run), key)
-              : gr_submit_text(client, text, size, &options, sizeof options, discards(run), key);
+              ? gr_submit(client, graph, &options, run_discards(run), key)
+              : gr_submit_text(client, text, size, &options, sizeof options, run_discards(run), key);
     if (err == GRANARY_EEXIST) {
         err = gr_fail(err,
                       "there is another table or graph '%s': --replace takes its place, `granary forget %s` deletes it",
                       run->keep, run->keep);
     }
     if (err != GRANARY_OK) {
-        return fail(run, client, err);
+        return err;
     }
+    (void)snprintf(ret_key, GRANARY_KEY_MAX, "%s", key);
     discard_submitted(&run->remains, key);
     err = wait_for(run, client, key);
     if (err == GRANARY_OK && run->replace && (err = granary_graph_rename(client, key, run->keep, true)) == GRANARY_OK) {
-        (void)snprintf(key, sizeof key, "%s", run->keep);
+        (void)snprintf(ret_key, GRANARY_KEY_MAX, "%s", run->keep);
     }
-    if (err == GRANARY_OK && !discards(run)) {
-        discard_keep(&run->remains, key);
+    if (err == GRANARY_OK && !run_discards(run)) {
+        discard_keep(&run->remains, ret_key);
     }
-    if (run->explain &&
-        (run->analyze ? granary_graph_analyze : granary_graph_explain)(client, key, &plan) == GRANARY_OK) {
-        if (run->pages) {
-            (void)pager_write(plan, strlen(plan), false);
-        } else {
-            (void)show_lines(plan, strlen(plan), false);
-            (void)fflush(stdout);
-        }
-        free(plan);
+    return err;
+}
+
+/* What --explain and --analyze print. */
+static void
+show_plan(const struct run *run, granary_client *client, const char *key)
+{
+    char *plan = NULL;
+
+    if ((run->analyze ? granary_graph_analyze : granary_graph_explain)(client, key, &plan) != GRANARY_OK) {
+        return;
     }
-    if (err != GRANARY_OK) {
-        status = fail(run, client, err);
-        if (run->keep_going && !run->explain) {
-            (void)print_targets(run, client, key, graph, true);
-        }
-        if (discards(run) || run->replace) {
-            (void)granary_graph_delete(client, key);
-        } else { /* it has nothing but what it can tell */
-            cli_note("%s: graph %s: `granary tasks %s` and `granary logs %s` tell more of it", run->cli->name, key, key,
-                     key);
-        }
-        return status;
+    if (run->pages) {
+        (void)pager_write(plan, strlen(plan), false);
+    } else {
+        (void)show_lines(plan, strlen(plan), false);
+        (void)fflush(stdout);
     }
-    status = run->explain ? 0 : print_targets(run, client, key, graph, false);
-    if (discards(run)) {
+    free(plan);
+}
+
+/* The graph has failed, with err. Returns the exit status. */
+static int
+end_failed(struct run *run, granary_client *client, const char *key, const Granary__Graph *graph, granary_err err)
+{
+    int status = fail(run, client, err);
+
+    if (run->keep_going && !run->explain) {
+        (void)targets_print(run, client, key, graph, true);
+    }
+    if (run_discards(run) || run->replace) {
+        (void)granary_graph_delete(client, key);
+    } else { /* it has nothing but what it can tell */
+        cli_note("%s: graph %s: `granary tasks %s` and `granary logs %s` tell more of it", run->cli->name, key, key,
+                 key);
+    }
+    return status;
+}
+
+/* It has succeeded. Returns the exit status. */
+static int
+end_done(struct run *run, granary_client *client, const char *key, const Granary__Graph *graph)
+{
+    int status = run->explain ? 0 : targets_print(run, client, key, graph, false);
+
+    if (run_discards(run)) {
         (void)granary_graph_delete(client, key);
     } else if (run->source->target != NULL) {
         cli_note("%s: the rows are kept as table '%s': `granary forget %s` deletes it", run->cli->name, key, key);
     } else {
         for (size_t i = 0; i < graph->n_targets; i++) {
-            tell_ids(client, key, graph->targets[i]);
+            targets_tell(client, key, graph->targets[i]);
         }
     }
     return status;
+}
+
+static int
+run_graph(struct run *run, granary_client *client, const char *text, size_t size, Granary__Graph *graph)
+{
+    char key[GRANARY_KEY_MAX];
+    granary_err err = run->keep == NULL ? GRANARY_OK : gr_check_no_table(client, run->keep);
+
+    if (err != GRANARY_OK) { /* before anything runs */
+        return cli_fail(err, "%s", run->cli->name);
+    }
+    err = run->on_where == NULL ? GRANARY_OK : elsewhere_run(run, client, text, size, &graph);
+    if (err != GRANARY_OK) {
+        return fail(run, client, err);
+    }
+    err = submit_graph(run, client, text, size, graph, key);
+    if (key[0] == '\0') {
+        return fail(run, client, err);
+    }
+    if (run->explain) {
+        show_plan(run, client, key);
+    }
+    return err == GRANARY_OK ? end_done(run, client, key, graph) : end_failed(run, client, key, graph, err);
 }
 
 /* The graph, checked, and whether outputs fit to it. */
@@ -552,14 +326,14 @@ make_graph(struct run *run, granary_client *client, char **ret_text, size_t *ret
         return err;
     }
     if (run->on_where != NULL) {
-        err = plan_elsewhere(run, client, *ret_text, *ret_size, &ret_parsed->message);
-        return err == GRANARY_OK ? check_outputs(run, ret_parsed->message) : err;
+        err = elsewhere_plan(run, client, *ret_text, *ret_size, &ret_parsed->message);
+        return err == GRANARY_OK ? targets_check(run, ret_parsed->message) : err;
     }
-    err = parse_graph(*ret_text, *ret_size, &run->spooled, ret_parsed);
+    err = parsed_read(*ret_text, *ret_size, &run->spooled, ret_parsed);
     if (err != GRANARY_OK && run->source->label == NULL) {
         return gr_fail_in(err, "%s", run->label);
     }
-    return err == GRANARY_OK ? check_outputs(run, ret_parsed->message) : err;
+    return err == GRANARY_OK ? targets_check(run, ret_parsed->message) : err;
 }
 
 static granary_err
@@ -602,37 +376,6 @@ static bool
 needs_client(const struct run *run)
 {
     return run->source->needs_client || run->on_where != NULL;
-}
-
-/* Other machines, or instances. */
-static granary_err
-open_elsewhere(struct run *run)
-{
-    const struct places_options options = {.on = run->on_where,
-                                           .directory = run->directory,
-                                           .instance = run->private_pid > 0 ? NULL : run->cli->instance,
-                                           .home = run->cli->instance,
-                                           .session = run->cli->session,
-                                           .memory = run->private.memory,
-                                           .executors = run->private.executors,
-                                           .timeline = run->timeline};
-
-    return on_open(&options, &run->on);
-}
-
-/* Print how the graph is cut. */
-static int
-show_fragments(const struct run *run, granary_client *client, const Granary__Graph *graph)
-{
-    granary_cut_options options = {.partitions = run->fragments,
-                                   .smallest_bytes = run->fragment_bytes,
-                                   .flags = run->explain ? GRANARY_CUT_TEXT : 0};
-    char *plan = NULL;
-    granary_err err = gr_cut(client, graph, &options, &plan);
-    int status = err != GRANARY_OK ? fail(run, client, err) : cli_write_file("-", plan, strlen(plan));
-
-    free(plan);
-    return status;
 }
 
 /* Whether an instance is asked or has something to do. */
@@ -678,7 +421,7 @@ prepare_run(struct cli *cli, struct run *run, char **ret_text, size_t *ret_size,
     if (err == GRANARY_OK && needs_instance(run)) {
         err = choose_instance(run);
     }
-    return err == GRANARY_OK && run->on_where != NULL ? open_elsewhere(run) : err;
+    return err == GRANARY_OK && run->on_where != NULL ? elsewhere_open(run) : err;
 }
 
 /* Do what the source's argument says. */
@@ -726,7 +469,7 @@ run_source(struct cli *cli)
         discard_begin(cli,
                       &(struct discard_options){.what = cli->name,
                                                 .stays = run->replace ? run->keep : NULL,
-                                                .only_interrupted = !discards(run) && !run->replace,
+                                                .only_interrupted = !run_discards(run) && !run->replace,
                                                 .private_pid = run->private_pid},
                       &run->remains);
         status = cli_connect(cli);
@@ -738,9 +481,14 @@ run_source(struct cli *cli)
         status = fail(run, cli->client, err);
         goto out;
     }
-    status = run->show_graph                         ? show_graph(run, cli->client, &parsed)
-             : run->fragments > 0 && run->on == NULL ? show_fragments(run, cli->client, parsed.message)
-                                                     : run_graph(run, cli->client, text, size, parsed.message);
+    if (run->show_graph) {
+        status = show_graph(run, cli->client, &parsed);
+    } else if (run->fragments > 0 && run->on == NULL) {
+        err = elsewhere_show(run, cli->client, parsed.message, &status);
+        status = err == GRANARY_OK ? status : fail(run, cli->client, err);
+    } else {
+        status = run_graph(run, cli->client, text, size, parsed.message);
+    }
 out:
     cli_disconnect(cli);
     discard_end(&run->remains);

@@ -35,6 +35,7 @@ extern const struct run_source sql_source;
 #define RUN_OUTPUTS_MAX 64
 #define RUN_PARAMS_MAX  256
 #define RUN_SIZES_MAX   15 /* of times that a graph is cut again */
+#define RUN_SOURCES_MAX 64
 
 /* A graph or a statement, with its options. */
 struct run {
@@ -56,8 +57,10 @@ struct run {
     const char *keep; /* the graph's key; NULL: none was given */
     bool replace;     /* whatever has that key */
     int64_t chunk_bytes;
-    int64_t fragments;      /* into how many parts it is cut, instead of being run; 0: it is run */
-    int64_t fragment_bytes; /* of a source that is cut, at least; 0: as the library has it */
+    int64_t fragments;                           /* into how many parts it is cut, instead of being run; 0: it is run */
+    int64_t fragment_bytes;                      /* of a source that is cut, at least; 0: as the library has it */
+    granary_cut_source sources[RUN_SOURCES_MAX]; /* that the driver of the plan has */
+    size_t source_count;
     int timeout_ms;
     int priority;
     bool no_recall;
@@ -96,6 +99,9 @@ extern const struct gr_option run_sql_options[];
 extern const struct gr_option run_graph_options[]; /* of `granary run` */
 #define RUN_SQL_SELF COMMAND_SELF(struct run, .source = &sql_source, .remains = {.fd = -1}, .max_rows = -1)
 granary_err run_check(struct cli *cli);
+
+/* Whether nothing is left when the command ends. */
+bool run_discards(const struct run *run);
 
 /* Run the only argument, a graph or the text of one statement. Once in a process. */
 int run_source(struct cli *cli);

@@ -1,4 +1,5 @@
 /* The options of granary run and granary sql. */
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,6 +81,28 @@ take_param(void *target, char *text)
     }
     run->param_count += err == GRANARY_OK;
     return err;
+}
+
+static granary_err
+take_source(void *target, char *text)
+{
+    struct run *run = target;
+    granary_cut_source *source = &run->sources[run->source_count];
+    char *equals = strrchr(text, '=');
+    int used = 0;
+
+    if (run->source_count == RUN_SOURCES_MAX) {
+        return gr_fail(GRANARY_EINVAL, "more than %d sources", RUN_SOURCES_MAX);
+    }
+    if (equals == NULL || equals == text ||
+        sscanf(equals + 1, "%" SCNd64 ":%" SCNd64 "%n", &source->partitions, &source->bytes, &used) != 2 ||
+        equals[1 + used] != '\0') {
+        return gr_fail(GRANARY_EINVAL, "'%.60s' is not NAME=PARTITIONS:BYTES", text);
+    }
+    *equals = '\0';
+    source->name = text;
+    run->source_count++;
+    return GRANARY_OK;
 }
 
 static bool
@@ -175,6 +198,9 @@ run_check(struct cli *cli)
     if (run->fragments == 0 && run->fragment_bytes > 0 && run->on_where == NULL) {
         return gr_fail(GRANARY_EINVAL, "--fragment-bytes: for what? Write --fragments N or --on WHERE, too");
     }
+    if (run->source_count > 0 && (run->fragments == 0 || run->on_where != NULL)) {
+        return gr_fail(GRANARY_EINVAL, "--fragment-source is told to --fragments N, without --on");
+    }
     return run->single_file != NULL && run->output_count > 0
                ? gr_fail(GRANARY_EINVAL, "--arrow, --npy and -o: each writes the result to one file: name one of them")
                : GRANARY_OK;
@@ -206,6 +232,9 @@ static const struct gr_option run_options[] = {
      GR_OPTION_NUMBER(struct run, fragments, 1, GRANARY_CUT_PARTITIONS_MAX)},
     {"fragment-bytes", 0, "SIZE", "with --fragments: cut sources from this size on; default: 64MiB",
      GR_OPTION_SIZE(struct run, fragment_bytes, 1)},
+    {"fragment-source", 0, "NAME=PARTITIONS:BYTES",
+     "with --fragments: the driver of the plan has this table or array in so many partitions",
+     GR_OPTION_TAKE(take_source)},
     {"chunk-bytes", 0, "SIZE", "aim at chunks of this size; default: automatic",
      GR_OPTION_SIZE(struct run, chunk_bytes, 1)},
     {"timeout", 0, "DURATION", "fail the graph when it has not ended after this time",

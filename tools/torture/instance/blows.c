@@ -19,7 +19,8 @@ shuffle(struct dealer *dealer)
 {
     dealer->left = 0;
     for (enum role role = 0; role < ROLES; role++) {
-        if ((role != ROLE_STANDBY || dealer->standby) && (!dealer->gentle || role >= ROLE_EXECUTOR)) {
+        if ((role != ROLE_STANDBY || dealer->standby) && (dealer->absent & 1u << role) == 0 &&
+            (!dealer->gentle || role == ROLE_EXECUTOR || role >= ROLE_CLIENT)) {
             dealer->deck[dealer->left++] = role;
         }
     }

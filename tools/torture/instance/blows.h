@@ -36,8 +36,9 @@ struct dealer {
     int64_t rest_ms;       /* between two rests */
     int64_t stop_least_ms; /* a stop's length */
     int64_t stop_most_ms;
-    bool standby; /* there is a scheduler that waits */
-    bool gentle;  /* daemons and the supervisor are left alone: what is watched over hours is to live */
+    bool standby;    /* there is a scheduler that waits */
+    uint32_t absent; /* bits of roles that are not there */
+    bool gentle;     /* daemons and the supervisor are left alone: what is watched over hours is to live */
     /* private */
     enum role deck[ROLES];
     unsigned left;

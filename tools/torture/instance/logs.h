@@ -6,10 +6,11 @@
 
 #include "torture/instance/realm.h"
 
-#define LOGS 4
+#define LOGS 5
 
 struct logs {
     size_t seen[LOGS]; /* bytes of each that were looked at */
+    bool files_change; /* graphs read files that change: the next scheduler may plan them in another way, and says so */
 };
 
 /* Look at what was added since the last look. Says such lines on `out`; returns how many there are. */

@@ -26,13 +26,13 @@
 #define SCHEDULERS_MOST 8u
 #define TRIES           20 /* of `granary up` in a row, each hit by a blow */
 
-static const char *const role_names[ROLES] = {"supervisor", "store",    "sched",  "standby",
-                                              "pool",       "executor", "client", "grapher"};
+static const char *const role_names[ROLE_WORK] = {"supervisor", "store", "sched",  "standby", "pool",
+                                                  "executor",   "web",   "client", "grapher", "slot"};
 
 const char *
 role_name(enum role role)
 {
-    return role_names[role];
+    return role < ROLE_WORK ? role_names[role] : work_text((enum work_name)(role - ROLE_WORK));
 }
 
 enum role
@@ -40,7 +40,7 @@ role_find(const char *name)
 {
     enum role role = 0;
 
-    while (role < ROLES && strcmp(role_names[role], name) != 0) {
+    while (role < ROLES && strcmp(role_name(role), name) != 0) {
         role++;
     }
     return role;
@@ -95,11 +95,11 @@ say_why(const struct realm *realm)
 static bool
 begin_up(struct realm *realm)
 {
-    realm->up = spawn_command((const char *const[]){"up", "--instance", realm->instance, "--memory", realm->memory,
-                                                    "--executors", realm->executors, "--chunk-bytes", "256K",
-                                                    "--spill-dir", realm->spill, "--spill-dir", realm->beside,
-                                                    "--schedulers", realm->schedulers, NULL},
-                              realm->up_log);
+    realm->up = spawn_command(
+        (const char *const[]){"up", "--instance", realm->instance, "--memory", realm->memory, "--executors",
+                              realm->executors, "--chunk-bytes", "256K", "--spill-dir", realm->spill, "--spill-dir",
+                              realm->beside, "--schedulers", realm->schedulers, realm->web ? "--http" : NULL, NULL},
+        realm->up_log);
     realm->hit = false;
     realm->ups++;
     return realm->up > 0;
@@ -162,6 +162,24 @@ realm_tend(struct realm *realm)
 
 /* ---- processes ---- */
 
+static pid_t
+parent_of(pid_t pid)
+{
+    char path[64];
+    char *text = NULL;
+    const char *end;
+    size_t size = 0;
+    int parent = 0;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    if (gr_file_read(path, 1 << 12, &text, &size) != GRANARY_OK || (end = strrchr(text, ')')) == NULL ||
+        sscanf(end, ") %*c %d", &parent) != 1) {
+        parent = 0;
+    }
+    free(text);
+    return parent;
+}
+
 /* What a process of the instance is, by its command line; false: it is of no instance, or of another. */
 static bool
 recognise(const struct realm *realm, pid_t pid, enum role *ret_role)
@@ -182,6 +200,11 @@ recognise(const struct realm *realm, pid_t pid, enum role *ret_role)
         *ret_role = ROLE_STANDBY;
     } else if (ours && memmem(text, size, "granary-executor", 17) != NULL) {
         *ret_role = memmem(text, size, "--pool", 7) != NULL ? ROLE_POOL : ROLE_EXECUTOR;
+    } else if (ours && memmem(text, size, "granary-web", 11) != NULL) {
+        *ret_role = ROLE_WEB;
+    } else if (memmem(text, size, "granary._slot", 14) != NULL) {
+        ours = recognise(realm, parent_of(pid), ret_role) && *ret_role == ROLE_EXECUTOR;
+        *ret_role = ROLE_SLOT;
     } else {
         *ret_role = ROLE_SUPERVISOR;
     }
@@ -253,7 +276,7 @@ realm_find(const struct realm *realm, enum role role, unsigned which)
 bool
 realm_is_whole(const struct realm *realm)
 {
-    const unsigned wanted[REALM_ROLES] = {1, 1, 1, realm->scheduler_count - 1, 1, realm->executor_count};
+    const unsigned wanted[REALM_ROLES] = {1, 1, 1, realm->scheduler_count - 1, 1, realm->executor_count, realm->web};
     unsigned there[ROLES] = {0};
     struct process processes[REALM_PROCESSES];
     size_t count = realm_processes(realm, processes);

@@ -12,6 +12,7 @@
 
 #include "torture/common/guard.h"
 #include "torture/common/options.h"
+#include "torture/work/work.h"
 
 enum role {
     ROLE_SUPERVISOR,
@@ -20,13 +21,16 @@ enum role {
     ROLE_STANDBY, /* the others */
     ROLE_POOL,
     ROLE_EXECUTOR,
+    ROLE_WEB,     /* the page's */
     ROLE_CLIENT,  /* of the store */
     ROLE_GRAPHER, /* a client with graphs */
-    ROLES,
+    ROLE_SLOT,    /* a process of Python that an executor runs functions in */
+    ROLE_WORK,    /* ... and one for each kind of worker: ROLE_WORK + WORK_TABLES, ... */
+    ROLES = ROLE_WORK + WORKS,
 };
 #define REALM_ROLES ROLE_CLIENT /* those before it are processes of the instance */
 
-/* "supervisor", "store", "sched", "standby", "pool", "executor", "client", "grapher" */
+/* "supervisor", "store", "sched", "standby", "pool", "executor", "web", "client", "grapher", "slot", "tables", ... */
 const char *role_name(enum role role);
 /* ROLES: it is none. */
 enum role role_find(const char *name);
@@ -45,6 +49,7 @@ struct realm {
     char up_log[96];            /* what `granary up` said */
     char memory[32], executors[16], schedulers[16];
     unsigned executor_count, scheduler_count;
+    bool web; /* the page is served */
     struct guard guard;
     pid_t up;             /* `granary up` under way; 0: none */
     bool hit;             /* a process was killed since that began */

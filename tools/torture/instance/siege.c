@@ -17,11 +17,13 @@
 #include "base/fd.h"
 #include "spawn/spawn.h"
 
-#define TICK_NS   10000000
-#define VICTIM_MS 3000  /* how long is waited for a process of that kind to be there */
-#define WHOLE_MS  60000 /* how long an instance may take until all its processes are there again */
-#define LEVEL_MS  15000 /* ... and until what was taken is back */
-#define CALM_MS   700   /* of load before the level of the beginning is taken */
+#define TICK_NS        10000000
+#define VICTIM_MS      3000  /* how long is waited for a process of that kind to be there */
+#define WHOLE_MS       60000 /* how long an instance may take until all its processes are there again */
+#define LEVEL_MS       15000 /* ... and until what was taken is back */
+#define CALM_MS        700   /* of load before the level of the beginning is taken */
+#define CALM_PYTHON_MS 6000  /* ... when programs of Python are to begin */
+#define CALM_MOST_MS   30000 /* ... until each kind of worker has done something */
 /* For calls of clients: a store that stands still, the next one, and `granary up` may come one after the other. */
 
 /* ---- blows ---- */
@@ -51,24 +53,32 @@ siege_tick(struct siege *siege)
 bool
 siege_is_clean(const struct siege *siege)
 {
-    return crowd_is_clean(&siege->crowd) && graphers_are_clean(&siege->graphers) &&
+    return crowd_is_clean(&siege->crowd) && graphers_are_clean(&siege->graphers) && works_are_clean(&siege->works) &&
            siege->leaked + siege->damaged + siege->complaints + siege->realm.ups_refused == 0 && !siege->broken;
+}
+
+/* The processes that are no daemons, by role; NULL: it is one of the instance. */
+static struct pack *
+pack_of(struct siege *siege, enum role role)
+{
+    return role == ROLE_CLIENT    ? &siege->crowd.pack
+           : role == ROLE_GRAPHER ? &siege->graphers.pack
+           : role >= ROLE_WORK    ? &siege->works.all[role - ROLE_WORK].pack
+                                  : NULL;
 }
 
 static pid_t
 await_victim(struct siege *siege, const struct blow *blow)
 {
+    const struct pack *pack = pack_of(siege, blow->victim);
     int64_t deadline = gr_deadline_ns(VICTIM_MS);
     pid_t pid;
 
-    if (blow->victim == ROLE_CLIENT) {
-        return siege->crowd.pack.pids[blow->which % siege->crowd.pack.count];
-    }
-    if (blow->victim == ROLE_GRAPHER) {
-        return siege->graphers.pack.pids[blow->which % siege->graphers.pack.count];
+    if (pack != NULL) {
+        return pack->count == 0 ? 0 : pack->pids[blow->which % pack->count];
     }
     while ((pid = realm_find(&siege->realm, blow->victim, blow->which)) == 0 && gr_now_ns() < deadline &&
-           !siege->broken) {
+           !siege->broken && blow->victim != ROLE_SLOT) { /* slots come and go */
         siege_tick(siege);
     }
     return pid;
@@ -79,7 +89,7 @@ static bool
 stop(struct siege *siege, const struct blow *blow, pid_t victim)
 {
     struct stopped *stopped = &siege->stopped[siege->stopped_count];
-    bool daemon = blow->victim < REALM_ROLES;
+    bool daemon = pack_of(siege, blow->victim) == NULL;
 
     if (siege->stopped_count == SIEGE_STOPPED_MOST) {
         return false;
@@ -98,16 +108,15 @@ static bool
 send_off(struct siege *siege, const struct blow *blow, pid_t victim)
 {
     int signal = blow->kind == BLOW_TERM ? SIGTERM : SIGKILL;
+    struct pack *pack = pack_of(siege, blow->victim);
 
-    if (blow->victim == ROLE_CLIENT) {
-        pack_replace(&siege->crowd.pack, blow->which % siege->crowd.pack.count, signal);
-    } else if (blow->victim == ROLE_GRAPHER) {
-        pack_replace(&siege->graphers.pack, blow->which % siege->graphers.pack.count, signal);
+    if (pack != NULL) {
+        pack_replace(pack, blow->which % pack->count, signal);
     } else if (!realm_signal(&siege->realm, victim, signal, NULL)) {
         return false;
     }
     siege->realm.hit = true;
-    siege->kills[blow->victim]++;
+    ++*(signal == SIGTERM ? &siege->ends[blow->victim] : &siege->kills[blow->victim]);
     return true;
 }
 
@@ -191,6 +200,7 @@ siege_quiet(struct siege *siege)
     }
     atomic_store(&siege->crowd.torment->stop, true);
     graphers_stop(&siege->graphers);
+    works_stop(&siege->works);
     crowd_stop(&siege->crowd);
     return await_whole(siege);
 }
@@ -199,6 +209,7 @@ void
 siege_inspect(struct siege *siege)
 {
     graphers_inspect(&siege->graphers);
+    works_inspect(&siege->works);
     crowd_inspect(&siege->crowd);
     check_shape(siege);
     siege->complaints += logs_look(&siege->logs, &siege->realm, stderr);
@@ -218,6 +229,7 @@ void
 siege_load(struct siege *siege)
 {
     graphers_start(&siege->graphers);
+    works_start(&siege->works);
     crowd_start(&siege->crowd);
 }
 
@@ -225,11 +237,15 @@ siege_load(struct siege *siege)
 bool
 siege_calm(struct siege *siege)
 {
+    const int64_t latest = gr_deadline_ns(CALM_MOST_MS);
+    int64_t until;
+
     if (!graphers_learn(&siege->graphers)) {
         return false;
     }
+    until = gr_deadline_ns(CALM_MS + (siege->works.site.python == NULL ? 0 : CALM_PYTHON_MS));
     siege_load(siege);
-    for (int64_t until = gr_deadline_ns(CALM_MS); gr_now_ns() < until;) {
+    while (gr_now_ns() < until || (!works_have_begun(&siege->works) && gr_now_ns() < latest)) {
         siege_tick(siege);
     }
     if (!siege_quiet(siege)) {
@@ -243,15 +259,25 @@ siege_calm(struct siege *siege)
 /* ---- beginning and end ---- */
 
 bool
-siege_begin(struct siege *siege, const struct options *options, unsigned graphers, unsigned graphs, uint64_t data)
+siege_begin(struct siege *siege, const struct options *options, unsigned graphers, unsigned graphs, uint64_t data,
+            unsigned kinds, const char *python)
 {
+    struct work_site site = {.instance = siege->realm.instance,
+                             .directory = siege->realm.directory,
+                             .memory = options->memory,
+                             .python = python,
+                             .seed = options->seed};
+
     *siege = (struct siege){.broken = false};
     if (!realm_create(&siege->realm, options)) {
         return false;
     }
+    siege->realm.web = (kinds & 1u << WORK_PAGES) != 0;
+    siege->logs.files_change = (kinds & (1u << WORK_RECALL | 1u << WORK_PARQUET)) != 0;
     if (!graphers_create(&siege->graphers, siege->realm.instance, siege->realm.directory, options, graphers, graphs) ||
         crowd_create(&siege->crowd, siege->realm.instance, siege->realm.directory, options->clients, options->scale,
                      data, options->seed) != GRANARY_OK ||
+        !works_create(&siege->works, &site, python == NULL ? kinds & ~(1u << WORK_PYTHON) : kinds) ||
         !realm_up(&siege->realm)) {
         (void)fprintf(stderr, "granary: torture: %s\n", granary_error_message());
         realm_destroy(&siege->realm);
@@ -261,6 +287,19 @@ siege_begin(struct siege *siege, const struct options *options, unsigned grapher
     return true;
 }
 
+uint32_t
+siege_absent(const struct siege *siege)
+{
+    uint32_t absent = 0;
+
+    for (enum work_name name = 0; name < WORKS; name++) {
+        absent |= (siege->works.kinds & 1u << name) == 0 ? 1u << (ROLE_WORK + name) : 0;
+    }
+    absent |= (siege->works.kinds & 1u << WORK_PYTHON) == 0 ? 1u << ROLE_SLOT : 0;
+    absent |= siege->realm.web ? 0 : 1u << ROLE_WEB;
+    return absent | (siege->realm.scheduler_count > 1 ? 0 : 1u << ROLE_STANDBY);
+}
+
 bool
 siege_end(struct siege *siege)
 {
@@ -268,6 +307,9 @@ siege_end(struct siege *siege)
 
     pack_kill(&siege->crowd.pack); /* none is left but when the instance did not come back */
     pack_kill(&siege->graphers.pack);
+    for (enum work_name name = 0; name < WORKS; name++) {
+        pack_kill(&siege->works.all[name].pack);
+    }
     ended_well = realm_down(&siege->realm);
     return realm_is_gone(&siege->realm) && ended_well;
 }
@@ -278,6 +320,7 @@ siege_destroy(struct siege *siege)
     realm_destroy(&siege->realm);
     crowd_destroy(&siege->crowd);
     graphers_destroy(&siege->graphers);
+    works_destroy(&siege->works);
 }
 
 bool
@@ -286,14 +329,17 @@ siege_report(const struct siege *siege)
     bool clean = siege_is_clean(siege);
 
     for (enum role role = 0; role < ROLES; role++) {
-        (void)printf("%-18s killed %" PRIu64 ", stopped %" PRIu64 "\n", role_name(role), siege->kills[role],
-                     siege->stops[role]);
+        if ((siege_absent(siege) & 1u << role) == 0) {
+            (void)printf("%-18s killed %" PRIu64 ", stopped %" PRIu64 ", ended %" PRIu64 "\n", role_name(role),
+                         siege->kills[role], siege->stops[role], siege->ends[role]);
+        }
     }
     (void)printf("victims not there  %" PRIu64 "\n", siege->missed);
     (void)printf("brought up         %" PRIu64 " times\n", siege->realm.ups);
     (void)printf("rests              %" PRIu64 "\n", siege->rests);
     clean = crowd_report(&siege->crowd) && clean;
     clean = graphers_report(&siege->graphers) && clean;
+    clean = works_report(&siege->works) && clean;
     (void)printf("damaged by fsck    %" PRIu64 "\n", siege->damaged);
     (void)printf("bad lines in logs  %" PRIu64 "\n", siege->complaints);
     (void)printf("leaked             %" PRIu64 " kinds of things\n", siege->leaked);

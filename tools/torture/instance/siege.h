@@ -15,6 +15,7 @@
 #include "torture/instance/logs.h"
 #include "torture/instance/realm.h"
 #include "torture/objects/crowd.h"
+#include "torture/work/work.h"
 
 #define SIEGE_STOPPED_MOST 16u
 
@@ -27,12 +28,13 @@ struct siege {
     struct realm realm;
     struct crowd crowd;
     struct graphers graphers;
+    struct works works;
     struct logs logs;
     struct level level; /* of the beginning */
     struct stopped stopped[SIEGE_STOPPED_MOST];
     size_t stopped_count;
-    uint64_t kills[ROLES], stops[ROLES];
-    uint64_t missed; /* blows whose victim was not there */
+    uint64_t kills[ROLES], stops[ROLES], ends[ROLES]; /* killed, stopped for a while, told to end */
+    uint64_t missed;                                  /* blows whose victim was not there */
     uint64_t rests;
     uint64_t leaked, damaged, complaints;
     bool broken; /* the instance does not come back */
@@ -43,9 +45,14 @@ struct siege {
  *
  * data     bytes of all objects together
  * graphs   how many different ones
+ * kinds    bits of workers (torture/work)
+ * python   the program of those in Python; NULL: there are none
  * Returns  false: nothing is left; why was said on stderr
  */
-bool siege_begin(struct siege *siege, const struct options *options, unsigned graphers, unsigned graphs, uint64_t data);
+bool siege_begin(struct siege *siege, const struct options *options, unsigned graphers, unsigned graphs, uint64_t data,
+                 unsigned kinds, const char *python);
+/* The roles that are not there, as bits. */
+uint32_t siege_absent(const struct siege *siege);
 /* Have the instance go down. False: that failed, or something was left; said on stderr. */
 bool siege_end(struct siege *siege);
 void siege_destroy(struct siege *siege);

@@ -39,10 +39,11 @@ class Chunk:
 class Handle:
     """The result of a fragment."""
 
-    __slots__ = ("key", "origin", "kind", "chunks", "rows", "shape", "splits", "keeps", "taken", "lock", "__weakref__")
+    __slots__ = ("key", "origin", "kind", "chunks", "rows", "shape", "splits", "keeps", "taken", "lock", "task", "ran", "__weakref__")
 
     def __init__(self, key: str, origin: Origin, kind: str, chunks: Tuple[Chunk, ...], rows: Tuple[int, ...],
-                 shape: Tuple[int, ...], splits: Tuple[int, ...], keeps: Any = None) -> None:
+                 shape: Tuple[int, ...], splits: Tuple[int, ...], keeps: Any = None, task: Optional[str] = None,
+                 ran: Tuple[float, float, int] = (0.0, 0.0, 0)) -> None:
         self.key = key
         self.origin = origin
         self.kind = kind
@@ -56,6 +57,10 @@ class Handle:
         self.taken: Dict[int, Any] = {}
         """Of a ticket: chunks that were fetched, by their places, which stay as long as Dask keeps it here."""
         self.lock = threading.Lock()
+        self.task = task or key
+        """Dask's key of the task that made it: that of the fragment, or of its pack."""
+        self.ran = ran
+        """When the fragment began, in seconds since 1970 by its node's clock, how long it took, and which thread ran it."""
 
     @property
     def size(self) -> int:
@@ -66,7 +71,7 @@ class Handle:
         return _TICKET_BYTES if self.keeps is None else max(self.size, _TICKET_BYTES)
 
     def __reduce__(self) -> Any:
-        return Handle, (self.key, self.origin, self.kind, self.chunks, self.rows, self.shape, self.splits)
+        return Handle, (self.key, self.origin, self.kind, self.chunks, self.rows, self.shape, self.splits, None, self.task, self.ran)
 
     def __repr__(self) -> str:
         return f"<granary.dask.Handle {self.key}: {len(self.chunks)} chunks of {self.size} bytes, {self.origin.node}>"

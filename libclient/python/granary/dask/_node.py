@@ -14,10 +14,11 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from .. import _granary, _instance
 from .._errors import Cancelled, Error, Exists, Failed, NotFound, Unreachable
@@ -25,7 +26,9 @@ from .._granary import NO_RECALL, OWN
 from .._log import logger
 from .._session import Session
 from ._handle import Chunk, Handle, Origin, same_instance
+from ._packs import Range, key as key_of, reads_of
 from ._plan import Stage
+from ._slow import COPY
 from ._wire import Server, TransferFailed, fetch
 
 EXIT_LOST = 75
@@ -34,7 +37,12 @@ EXIT_LOST = 75
 KEEP_S = 60
 """Seconds for which results stay in an instance of others, when Dask's scheduler has gone: a new one may use them."""
 
+Reads = Sequence[Sequence[Any]]
+"""By input node: its name, what it takes, handles, and of a source what of them (_sources.py)."""
+
 _FETCHES = 4
+_STREAM_BYTES = 64 << 20
+_CHUNK_BYTES = 1 << 12  # what a chunk counts for besides
 _MOST_TRIES = 3
 _PLACE = "granary.dask"
 _RESTART = 1 << 7
@@ -87,6 +95,7 @@ class Node:
         self.running: Set[str] = set()
         self._ran = threading.Condition()
         self._cancelled: Set[str] = set()
+        self._packs: Dict[str, str] = {}
         self._ending: Set[str] = set()
         self._kept: "weakref.WeakValueDictionary[str, Results]" = weakref.WeakValueDictionary()
         self._tries: Dict[str, int] = {}
@@ -201,8 +210,29 @@ class Node:
             self.soon(done.set)
             done.wait()
 
-    def run(self, stage: Stage, partition: int, reads: Sequence[Tuple[str, str, Sequence[Handle]]]) -> Handle:
-        """A fragment. reads: by input node, what it takes, and the handles of the other stage's partitions."""
+    def run_all(self, stage: Stage, these: Range, reads: Sequence[Any]) -> List[Handle]:
+        """Fragments one after the other. They are of one task, which Dask may cancel at any of them."""
+        task = key_of(stage, these)
+        made: List[Handle] = []
+        with self._ran:
+            self._packs[task] = stage.key(these[0])
+        try:
+            for partition in range(*these):
+                with self._ran:
+                    if task not in self._packs:
+                        self._again(task)
+                    self._packs[task] = stage.key(partition)
+                began, since = time.time(), time.perf_counter()
+                made.append(self.run(stage, partition, reads_of(reads, partition - these[0])))
+                made[-1].task = task
+                made[-1].ran = began, time.perf_counter() - since, threading.get_ident()
+            return made
+        finally:
+            with self._ran:
+                self._packs.pop(task, None)
+
+    def run(self, stage: Stage, partition: int, reads: Reads) -> Handle:
+        """A fragment. reads: by input node, what it takes, and the handles of the other stage's partitions, or of a source."""
         key = stage.key(partition)
         with self._ran:
             self.running.add(key)
@@ -239,8 +269,10 @@ class Node:
         raise Reschedule()
 
     def cancel(self, key: str) -> None:
-        """Stop a fragment that runs here, soon."""
+        """Stop a task that runs here, soon: the fragment that it is at."""
+        key = key.removesuffix(COPY)
         with self._ran:
+            key = self._packs.pop(key, key)
             if key not in self.running:
                 return
             self._cancelled.add(key)
@@ -267,6 +299,15 @@ class Node:
         with contextlib.suppress(NotFound):
             self.client.delete_graph(key)
         return None
+
+    def surviving(self, keys: Sequence[str]) -> List[str]:
+        """Those of them whose graphs have succeeded here."""
+        found = []
+        for key in keys:
+            with contextlib.suppress(Error):
+                if self.client.wait_graph(key, -1)["state"] == "succeeded":
+                    found.append(key)
+        return found
 
     def _compute(self, key: str, text: str, flags: int) -> None:
         if key in self._cancelled:
@@ -311,10 +352,11 @@ class Node:
         chunks = tuple(Chunk(id, info["size"], info["meta_size"]) for id, info in zip(ids, infos))
         return Handle(key, self.origin, kind, chunks, tuple(rows), tuple(shape), tuple(splits), results)
 
-    def own(self, id: bytes, rows: int) -> Handle:
-        """The handle to a frame, to which this process has a reference."""
+    def own(self, id: bytes, kind: str, rows: Tuple[int, ...], shape: Tuple[int, ...], splits: Tuple[int, ...]) -> Handle:
+        """The handle to an object, to which this process has a reference."""
         info = self.client.info_object(id)
-        return Handle(id.hex(), self.origin, "frame", (Chunk(id, info["size"], info["meta_size"]),), (rows,), (), (), Results(self, None, [id]))
+        chunk = Chunk(id, info["size"], info["meta_size"])
+        return Handle(id.hex(), self.origin, kind, (chunk,), rows, shape, splits, Results(self, None, [id]))
 
     def graph(self, text: str, target: str) -> Handle:
         """The result of a graph that is no fragment."""
@@ -324,18 +366,31 @@ class Node:
 
     # ---- what fragments read ----
 
-    def _given(self, stage: Stage, partition: int, reads: Sequence[Tuple[str, str, Sequence[Handle]]]) -> Dict[str, Dict[str, Any]]:
+    def _given(self, stage: Stage, partition: int, reads: Reads) -> Dict[str, Dict[str, Any]]:
         given: Dict[str, Dict[str, Any]] = {}
-        for node, take, handles in reads:
-            wanted = [[partition] if take == "part" else list(range(len(one.chunks))) for one in handles]
-            far = [(one, which) for one, which in zip(handles, wanted) if one.origin != self.origin]
+        for node, take, handles, *of_source in reads:
+            what: Mapping[str, Any] = of_source[0] if of_source else {}
+            spans = what.get("spans", [[0, len(one.chunks)] for one in handles])
+            wanted = [[partition] if take == "part" else list(range(*span)) for span in spans]
+            far = _streams([(one, which) for one, which in zip(handles, wanted) if one.origin != self.origin])
+            far = far[partition % len(far):] + far[:partition % len(far)] if far else []  # not all readers begin with the same node
             if len(far) == 1:
-                self.bring(*far[0])
+                self.bring(far[0])
             elif far:
-                list(self._fetching.map(lambda pair: self.bring(*pair), far))
+                list(self._fetching.map(self.bring, far))
             ids = [[self.local(one, place).hex() for place in which] for one, which in zip(handles, wanted)]
-            given.update(attributes(node, stage.graph["nodes"][node], handles, ids))
+            of = self._typed(stage.graph["nodes"][node], ids)
+            given.update(attributes(node, of, [_Grid.of(*pair) for pair in zip(handles, spans)], ids, what.get("rows")))
         return given
+
+    def _typed(self, node: Mapping[str, Any], ids: Sequence[Sequence[str]]) -> Mapping[str, Any]:
+        """With the dtype of a tensor, of which plans tell nothing: its first block has it."""
+        first = next((id for some in ids for id in some), None)
+        if node["op"] != "array" or "dtype" in node or first is None:
+            return node
+        from ..array._session import SessionEngine
+
+        return {**node, "dtype": SessionEngine(self.session).read(first).dtype.name}
 
     def local(self, handle: Handle, place: int) -> bytes:
         if place >= len(handle.chunks):
@@ -344,13 +399,23 @@ class Node:
             return handle.chunks[place].id
         return bytes.fromhex(handle.taken[place])
 
-    def bring(self, handle: Handle, places: Sequence[int]) -> None:
-        """Have these chunks of a ticket in the own store, as long as the ticket lives here."""
-        with handle.lock:
-            missing = [place for place in places if place not in handle.taken and place < len(handle.chunks)]
-            if missing:
-                taken = take(self.client, handle, [handle.chunks[place] for place in missing], self.place, self.incoming)
-                handle.taken.update(zip(missing, (Taken.of(self, id) for id in taken)))
+    def bring(self, wanted: Sequence[Tuple[Handle, Sequence[int]]]) -> None:
+        """Have these chunks of tickets of one node in the own store, as long as the tickets live here."""
+        with contextlib.ExitStack() as locked:
+            for handle in sorted({id(one): one for one, _ in wanted}.values(), key=lambda one: one.key):
+                locked.enter_context(handle.lock)
+            missing = [(one, place) for one, places in wanted for place in places if place not in one.taken and place < len(one.chunks)]
+            try:
+                taken = take(self.client, [(one, one.chunks[place]) for one, place in missing], self.place, self.incoming)
+            except TransferFailed as error:
+                if not error.gone or len(wanted) == 1:
+                    raise
+            else:
+                for (one, place), name in zip(missing, taken):
+                    one.taken[place] = Taken.of(self, name)
+                return
+        for pair in wanted:  # some are gone: which?
+            self.bring([pair])
 
     # ---- what did not come ----
 
@@ -375,13 +440,29 @@ class Taken(str):
         return made
 
 
-def take(client: Any, handle: Handle, chunks: Sequence[Chunk], place: Optional[str], context: Optional[ssl.SSLContext]) -> List[bytes]:
-    """Chunks of a ticket in the client's store, each with a reference of this process: the same objects, or copies."""
-    if not same_instance(handle, place):
-        return fetch(client, handle, chunks, context)
+def _streams(wanted: Sequence[Tuple[Handle, Sequence[int]]]) -> List[List[Tuple[Handle, Sequence[int]]]]:
+    """What is to come through one connection: all that one node has, in some pieces when it is much."""
+    found: List[List[Tuple[Handle, Sequence[int]]]] = []
+    last: Dict[Origin, Tuple[List[Tuple[Handle, Sequence[int]]], int]] = {}
+    for one, places in wanted:
+        stream, size = last.get(one.origin, ([], _STREAM_BYTES))
+        if size >= _STREAM_BYTES:
+            stream, size = [], 0
+            found.append(stream)
+        stream.append((one, places))
+        last[one.origin] = stream, size + sum(one.chunks[place].size + _CHUNK_BYTES for place in places if place < len(one.chunks))
+    return found
+
+
+def take(client: Any, wanted: Sequence[Tuple[Handle, Chunk]], place: Optional[str], context: Optional[ssl.SSLContext]) -> List[bytes]:
+    """Chunks of one node's tickets in the client's store, each with a reference of this process: the same objects, or copies."""
+    if not wanted:
+        return []
+    if not same_instance(wanted[0][0], place):
+        return fetch(client, wanted, context)
     referred: List[bytes] = []
     try:
-        for chunk in chunks:
+        for handle, chunk in wanted:
             client.refer(chunk.id)
             referred.append(chunk.id)
     except NotFound as error:
@@ -390,20 +471,46 @@ def take(client: Any, handle: Handle, chunks: Sequence[Chunk], place: Optional[s
     return referred
 
 
-def attributes(node: str, given: Mapping[str, Any], handles: Sequence[Handle], ids: Sequence[Sequence[str]]) -> Dict[str, Dict[str, Any]]:
-    """What an input node becomes: with ids, and of a tensor with its shape."""
-    flat = [id for some in ids for id in some]
-    given = {name: value for name, value in given.items() if name not in ("name", "part", "parts")}
-    if given["op"] != "array" or "shape" in given:
-        return {node: {**given, "ids": flat}}
+class _Grid(NamedTuple):
+    """How blocks of a tensor lie."""
+
+    shape: Sequence[int]
+    block: Sequence[int]
+
+    @classmethod
+    def of(cls, handle: Handle, span: Sequence[int]) -> "_Grid":
+        """Of some of a handle's blocks, which then lie one below the other, or of all."""
+        block = [-(-side // max(split, 1)) for side, split in zip(handle.shape, handle.splits)]
+        shape = list(handle.shape)
+        if span[1] - span[0] < len(handle.chunks) and shape:
+            shape[0] = min(span[1] * block[0], shape[0]) - span[0] * block[0]
+            block[0] = min(block[0], shape[0])
+        return cls(shape, block)
+
+
+def attributes(node: str, given: Mapping[str, Any], grids: Sequence[_Grid], ids: Sequence[Sequence[str]],
+               rows: Optional[Sequence[int]] = None) -> Dict[str, Dict[str, Any]]:
+    """What an input node becomes: with ids, and of a tensor with its shape. rows: how many of a tensor's rows to skip, and to take."""
+    if given["op"] != "array":
+        kept = {name: value for name, value in given.items() if name not in ("name", "part", "parts")}
+        return {node: {**kept, "ids": [id for some in ids for id in some]}}
     found: Dict[str, Dict[str, Any]] = {}
-    for place, (one, some) in enumerate(zip(handles, ids)):
-        name = node if len(handles) == 1 else f"{node}.{place}"
-        chunk = [-(-side // max(split, 1)) for side, split in zip(one.shape, one.splits)]
-        found[name] = {"op": "array", "ids": list(some), "shape": list(one.shape), "dtype": given["dtype"], "chunk": chunk}
-    if len(handles) > 1:
-        found[node] = {"op": "concatenate", "inputs": list(found), "axis": 0}
+    for place, (one, some) in enumerate(zip(grids, ids)):
+        found[f"{node}.{place}"] = {"op": "array", "ids": list(some), "shape": list(one.shape), "dtype": given["dtype"], "chunk": list(one.block)}
+    last = next(iter(found))
+    if len(grids) > 1:
+        last = f"{node}.all"
+        found[last] = {"op": "concatenate", "inputs": list(found), "axis": 0}
+    if rows is not None:
+        found[node] = {"op": "getitem", "input": last, "index": f"{rows[0]}:{rows[0] + rows[1]}"}
+    else:
+        found[node] = found.pop(last)
     return found
+
+
+def grid_of(handle: Handle) -> _Grid:
+    """Of all its blocks."""
+    return _Grid.of(handle, [0, len(handle.chunks)])
 
 
 # ---- Dask's side ----
@@ -435,7 +542,7 @@ def _looker() -> Callable[..., Any]:
         s = dask_scheduler
         if address in s.workers and not gone:
             try:
-                await asyncio.wait_for(s.rpc(address).identity(), 10)
+                await asyncio.wait_for(s.rpc(address).identity(), 5)
             except (OSError, asyncio.TimeoutError):
                 await s.remove_worker(address, stimulus_id="granary-lost", close=False)
         gone = gone or address not in s.workers

@@ -7,8 +7,8 @@ from typing import Any, Dict, List, Mapping, Tuple
 
 from .._errors import Invalid, VersionMismatch
 
-FORMAT = 1
-"""Of plans: `granary_fragments`."""
+FORMAT = 2
+"""Of plans: `granary_fragments`. 1 has no sources that the driver has."""
 
 _TAKES = ("same", "part", "all")
 
@@ -32,6 +32,8 @@ class Stage:
     part_of: Tuple[str, ...] = ()
     inputs: Mapping[str, Input] = field(default_factory=dict)
     chunks: int = 0
+    sources: Mapping[str, str] = field(default_factory=dict)
+    """By node: under which name the driver has its chunks."""
 
     @property
     def target(self) -> str:
@@ -73,8 +75,8 @@ class Plan:
         try:
             value = json.loads(given) if isinstance(given, (str, bytes)) else given
             number = value["granary_fragments"]
-            if number != FORMAT:
-                raise VersionMismatch(f"the plan has format {number}, and this granary reads format {FORMAT}")
+            if number not in range(1, FORMAT + 1):
+                raise VersionMismatch(f"the plan has format {number}, and this granary reads formats 1 to {FORMAT}")
             stages: Dict[str, Stage] = {}
             for one in value["stages"]:
                 stage = _stage(one, stages)
@@ -107,12 +109,12 @@ def _stage(one: Mapping[str, Any], before: Mapping[str, Stage]) -> Stage:
     graph = one["graph"]
     inputs = {node: Input(str(read["stage"]), str(read["take"])) for node, read in one.get("inputs", {}).items()}
     stage = Stage(name, str(one["digest"]), int(one["partitions"]), graph, tuple(one.get("part_of", ())), inputs,
-                  int(one.get("chunks", 0)))
+                  int(one.get("chunks", 0)), dict(one.get("sources", {})))
     if name in before:
         raise Invalid(f"two stages are called {name}")
     if stage.partitions < 1 or len(graph["targets"]) != 1:
         raise Invalid(f"stage {name}: it has {stage.partitions} partitions and {len(graph['targets'])} targets")
-    for node in (*stage.part_of, *inputs):
+    for node in (*stage.part_of, *inputs, *stage.sources):
         if node not in graph["nodes"]:
             raise Invalid(f"stage {name}: its graph has no node {node!r}")
     for node, read in inputs.items():

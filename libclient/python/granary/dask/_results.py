@@ -12,7 +12,7 @@ from .._granary import OWN
 from .._ref import Kept
 from .._session import Session
 from ._handle import Handle
-from ._node import attributes, place_of, take
+from ._node import attributes, grid_of, place_of, take
 from ._wire import TransferFailed
 
 Bytes = Tuple[bytes, bytes]
@@ -44,7 +44,7 @@ def read(handle: Handle, places: Optional[Sequence[int]] = None) -> List[Bytes]:
     node = _plugin.here()
     wanted = range(len(handle.chunks)) if places is None else places
     if handle.origin != node.origin:
-        node.bring(handle, wanted)
+        node.bring([(handle, wanted)])
     views: List[Any] = [node.client.get(node.local(handle, place), 30000) for place in wanted]
     return [(bytes(memoryview(view)), bytes(view.meta)) for view in views]
 
@@ -72,7 +72,7 @@ def here(client: Any, session: Session, future: Any) -> Here:
     handle: Handle = future.result()
     own = session._client
     try:
-        ids = take(own, handle, handle.chunks, place_of(session), _context(client))
+        ids = take(own, [(handle, chunk) for chunk in handle.chunks], place_of(session), _context(client))
     except TransferFailed:
         ids = [_put(own, data, meta) for data, meta in _by_dask(client, future)]
     return Here(session, handle, [_counted(own, id) for id in ids])
@@ -123,7 +123,7 @@ def array(held: Here) -> Any:
     handle = held.handle
     engine = SessionEngine(held.engine.session)
     dtype = engine.read(held.ids[0]).dtype
-    source = attributes("here", {"op": "array", "dtype": dtype.name}, [handle], [list(held.ids)])["here"]
+    source = attributes("here", {"op": "array", "dtype": dtype.name}, [grid_of(handle)], [list(held.ids)])["here"]
     node = Node("array", (), {}, dtype, handle.shape)
     node.held = Held(engine, source, Result(list(held.ids), handle.shape, handle.splits), held)
     return Array(node)

@@ -13,7 +13,7 @@ import socket
 import ssl
 import struct
 import threading
-from typing import Any, Callable, Iterator, List, Optional, Sequence, Set, Union
+from typing import Any, Callable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 from .. import _granary
 from .._errors import Error, NotFound, Unreachable
@@ -21,7 +21,16 @@ from .._log import logger
 from ._handle import Chunk, Handle
 
 STALL_S = 60
-"""A transfer that gives no byte for so long has failed. A receiver may wait for room in its store, for half of that."""
+"""A receiver that takes no byte for so long has failed. It may wait for room in its store, for half of that."""
+
+SILENT_S = 20
+"""A sender that gives no byte for so long has failed. It may wait for a chunk to come back from disk, for half of that."""
+
+ANSWER_S = 10
+"""For a sender to answer at all."""
+
+_CUT_S = 10
+"""Until a connection without a sign of its other end counts as cut."""
 
 _RESTORE_MS = 10000
 """For a chunk to come back from disk."""
@@ -40,7 +49,7 @@ class TransferFailed(ConnectionError):
 
     def __init__(self, handle: Handle, why: object, gone: bool = False) -> None:
         super().__init__(f"chunks of {handle.key} did not come from {handle.origin.node}: {why}")
-        self.key = handle.key
+        self.key = handle.task
         self.worker = handle.origin.worker
         self.gone = gone
         """Those who had them say that they have them no more."""
@@ -49,18 +58,23 @@ class TransferFailed(ConnectionError):
         return ConnectionError, self.args
 
 
-def _timeouts(one: socket.socket) -> None:
+def _timeouts(one: Socket, silent: int) -> None:
     """The store's calls read and write descriptors that block; the kernel ends a wait that is too long."""
     one.settimeout(None)
-    for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-        one.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", STALL_S, 0))
+    for option, seconds in ((socket.SO_RCVTIMEO, silent), (socket.SO_SNDTIMEO, STALL_S)):
+        one.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", seconds, 0))
     one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, number in ((socket.TCP_KEEPIDLE, _CUT_S // 2), (socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPCNT, _CUT_S // 2)):
+        one.setsockopt(socket.IPPROTO_TCP, option, number)
 
 
 def _read(one: Socket, size: int) -> bytes:
     parts = bytearray()
     while len(parts) < size:
-        some = one.recv(size - len(parts))
+        try:
+            some = one.recv(size - len(parts))
+        except BlockingIOError:
+            raise ConnectionError("the other end is silent") from None
         if not some:
             raise ConnectionError("the other end has closed the connection")
         parts += some
@@ -153,7 +167,7 @@ class Server:
             self._open.add(raw)
         one: Socket = raw
         try:
-            _timeouts(raw)
+            _timeouts(raw, STALL_S)
             if self._context is not None:
                 one = self._context.wrap_socket(raw, server_side=True)  # the plain one is nothing any more
                 with self._lock:
@@ -189,20 +203,21 @@ class Server:
             logger.warning("chunks were not sent: %s", error)
 
 
-def fetch(client: Any, handle: Handle, chunks: Sequence[Chunk], context: Optional[ssl.SSLContext]) -> List[bytes]:
-    """Bring chunks into the client's store, under fresh ids, each with a reference. TransferFailed, Error: nothing is left."""
-    origin = handle.origin
+def fetch(client: Any, wanted: Sequence[Tuple[Handle, Chunk]], context: Optional[ssl.SSLContext]) -> List[bytes]:
+    """Bring chunks of one node's tickets into the client's store, under fresh ids, each with a reference. TransferFailed, Error: nothing is left."""
+    origin = wanted[0][0].origin
     made: List[bytes] = []
     try:
-        with socket.create_connection((origin.host, origin.port), STALL_S) as raw:
-            _timeouts(raw)
+        with socket.create_connection((origin.host, origin.port), ANSWER_S) as raw:
+            _timeouts(raw, ANSWER_S)
             one: Socket = raw if context is None else context.wrap_socket(raw, server_hostname=origin.host)
             with contextlib.closing(one):
-                one.sendall(origin.secret + struct.pack("!I", len(chunks)) + b"".join(chunk.id for chunk in chunks))
+                one.sendall(origin.secret + struct.pack("!I", len(wanted)) + b"".join(chunk.id for _, chunk in wanted))
                 if _read(one, 1) != _OK:
                     raise NotFound("they are not there any more")
+                _timeouts(one, SILENT_S)
                 with _plain(one, False) as fd:
-                    for chunk in chunks:
+                    for _, chunk in wanted:
                         id = _granary.id_random()
                         client.read_object(id, fd, chunk.size)
                         client.refer(id)  # in the place of its creator's
@@ -214,4 +229,4 @@ def fetch(client: Any, handle: Handle, chunks: Sequence[Chunk], context: Optiona
                 client.unrefer(id)
         if isinstance(error, (_granary.Full, _granary.OutOfMemory, Unreachable)) or not isinstance(error, (OSError, Error)):
             raise  # of the own store
-        raise TransferFailed(handle, error, isinstance(error, NotFound)) from error
+        raise TransferFailed(wanted[min(len(made), len(wanted) - 1)][0], error, isinstance(error, NotFound)) from error
