@@ -32,14 +32,14 @@ static struct value
 source_in_parts(struct cut *cut, const struct gr_node *node)
 {
     const granary_cut_source *given = source_given(cut, node);
-    int64_t align = given != NULL ? 1 : tensor_align(cut, node->type.shape[0]); /* the driver has its own partitions */
+    int64_t align = tensor_align(cut, node->type.shape[0]);
     bool is_stored = node->op == GR_TILE_array && given == NULL;
     struct flow *flow = flow_of_node(cut, node, align > 1 ? SPREAD_ANY : SPREAD_PARTS);
     struct value value;
 
     flow->given = given == NULL ? NULL : given->name;
-    flow->at_home = is_stored;
     flow->reads = align > 1 || !is_stored;
+    flow->at_home = is_stored;
     flow->bytes = bytes_of(&node->type);
     if (align > 1) {
         source_set_paths(cut, flow);
