@@ -70,6 +70,9 @@ struct value {
     const char **dealt; /* rows equal in these columns are in one partition; none: it is not known */
     size_t dealt_count;
     bool as_dealt; /* ... by `shuffle`, in this order of columns, by their own dtypes */
+    int64_t
+        align; /* of a tensor: partitions begin at multiples of so many rows, as `split` cuts them; 0: it is not known */
+    struct flow *factors; /* of a tall matrix: r of its blocks, in one place; NULL: nobody has asked */
 };
 
 /* An entry of the plan's `gathered`, and of `decided`. */
@@ -130,6 +133,9 @@ struct flow *flow_over(struct cut *cut, const char *name, const char *op, struct
 /* What another stage's results become where they are read. */
 struct flow *flow_receive(struct cut *cut, struct flow *from, enum take take, enum spread spread);
 
+/* With a new column: by partition, then by position, where each row stood. key: any column by which rows can be dealt */
+struct flow *flow_numbered(struct cut *cut, const char *name, struct flow *from, const char *key, const char *number);
+
 /* What decides the flow's results, as 32 hex digits. */
 const char *flow_digest(struct cut *cut, struct flow *flow);
 
@@ -185,6 +191,11 @@ struct value value_plain(struct cut *cut, const struct gr_node *node, struct val
 struct value value_gather(struct cut *cut, const struct gr_node *node, struct value value, enum spread spread);
 /* Its partitions one behind the other are in order: rows move by samples of the keys. */
 struct value value_in_order(struct cut *cut, const struct gr_node *node, struct value value);
+/* Each partition in order, and behind the one before by the first `count` keys; rows equal in these are in one partition. */
+struct value value_by_ranges(struct cut *cut, const struct gr_node *node, struct value value, size_t count);
+/* The keys of a sort, before those that there are. descending, nulls: as parameters of a sort, or NULL */
+void value_order_first(struct cut *cut, struct value *value, const Granary__Attr *by, const Granary__Attr *descending,
+                       const Granary__Attr *nulls, bool nan_largest);
 /* Rows dealt by the values of columns. types: NULL, or what they are compared in; seen: rows get a number, called by tag. */
 struct value value_deal(struct cut *cut, const struct gr_node *node, struct value value, char *const *columns,
                         size_t count, char *const *types, const char *tag, bool seen);
@@ -199,6 +210,8 @@ struct value value_everywhere(struct cut *cut, const struct gr_node *node, struc
 bool node_sees_order(const struct gr_node *node, size_t k, bool seen);
 
 bool groups_see_order(const struct gr_node *node);
+/* A column by which rows can be dealt; NULL: none. */
+const char *cut_dealable(const struct gr_schema *schema);
 /* Whether rows can be dealt by a column's values. */
 bool cut_can_deal(const struct gr_schema *schema, const char *column);
 
@@ -209,9 +222,20 @@ struct value place_groupby(struct cut *cut, const struct gr_node *node);
 struct value place_value_counts(struct cut *cut, const struct gr_node *node);
 struct value place_distinct(struct cut *cut, const struct gr_node *node);
 struct value place_window(struct cut *cut, const struct gr_node *node);
+/* Without `partition`. */
+struct value place_window_of_all(struct cut *cut, const struct gr_node *node);
+/* Aggregates (names and texts) of all rows, which are of the node's input: one row in one place. */
+struct flow *groups_of_all(struct cut *cut, const struct gr_node *node, struct flow *from, char *const *names,
+                           char *const *texts, size_t count);
 struct value place_join(struct cut *cut, const struct gr_node *node);
 /* false: it is none of those that are known here. */
 bool place_tensor(struct cut *cut, const struct gr_node *node, struct value *ret_value);
+/* Where partitions of tensors of so many rows begin: at multiples of it, for what the graph computes of them by blocks. */
+int64_t tensor_align(struct cut *cut, int64_t rows);
+struct value place_product(struct cut *cut, const struct gr_node *node);
+struct value place_factors(struct cut *cut, const struct gr_node *node);
+/* false: it is no view that stays where its input is. */
+bool place_view(struct cut *cut, const struct gr_node *node, struct value *ret_value);
 /* Whatever it is: in one place, with all of its inputs. why: NULL, or what is told where an input was in parts */
 struct value place_gathered(struct cut *cut, const struct gr_node *node, const char *why);
 

@@ -127,6 +127,24 @@ in_two_phases(struct cut *cut, const struct gr_node *node, const struct value *f
     return value;
 }
 
+struct flow *
+groups_of_all(struct cut *cut, const struct gr_node *node, struct flow *from, char *const *names, char *const *texts,
+              size_t count)
+{
+    Granary__Attr *aggregate = gr_attr_new_map("aggregate", names, texts, count);
+    const struct grouping by = {.aggregate = aggregate, .sorted = true};
+    const struct value all = {.flow = from};
+    struct flow *flow = from;
+
+    if (aggregate == NULL) {
+        cut_fail(cut, gr_fail(GRANARY_ENOMEM, "cutting: out of memory"));
+    } else {
+        flow = in_two_phases(cut, node, &all, &by).flow;
+        granary__attr__free_unpacked(aggregate, NULL);
+    }
+    return flow;
+}
+
 struct value
 place_groupby(struct cut *cut, const struct gr_node *node)
 {

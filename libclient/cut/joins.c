@@ -222,6 +222,7 @@ hot_keys(struct joining *j, int side, char *const *types)
     struct cut *cut = j->cut;
     const char *name = j->node->node->name;
     char *rows = cut_borrow("#rows of key"), *all = cut_borrow("#rows of all"), *sum = cut_borrow("sum(`#rows`)");
+    static const char *const sides[] = {"left", "right"};
     struct flow *sample, *counts, *total, *both, *hot;
     char *const *keys;
 
@@ -230,7 +231,7 @@ hot_keys(struct joining *j, int side, char *const *types)
         return NULL;
     }
     keys = keys_of(j, side);
-    sample = flow_over(cut, cut_text(cut, "%s: sample", name), "sort_sample", j->sides[side].flow);
+    sample = flow_over(cut, cut_text(cut, "%s: %s sample", name, sides[side]), "sort_sample", j->sides[side].flow);
     flow_set(cut, sample, gr_attr_new_strings("by", keys, j->join.key_count));
     sample->chunks = 1;
     sample->about = cut_text(cut, "keys of some rows, for '%s'", name);
@@ -254,20 +255,72 @@ hot_keys(struct joining *j, int side, char *const *types)
     return hot;
 }
 
+static bool
+can_split(const struct joining *j, int side)
+{
+    return j->join.how == GR_JOIN_INNER || free_side(j) == side;
+}
+
+static struct flow *
+flagged(struct joining *j, struct flow *keys, const char *flag)
+{
+    char *name = cut_borrow("#copy"), *text = cut_borrow(flag);
+    struct flow *flow = flow_over(j->cut, cut_text(j->cut, "%s: flagged", j->node->node->name), "assign", keys);
+
+    flow_set(j->cut, flow, gr_attr_new_map("columns", &name, &text, 1));
+    return flow;
+}
+
+/*
+ * Hot keys of both sides of an inner join, in the first one's columns. A key that both have is the first one's. Rows of the others
+ * are dealt where the first side's are copied.
+ */
+static struct flow *
+hot_of_both(struct joining *j, int side, char *const *types)
+{
+    struct cut *cut = j->cut;
+    struct flow *first = hot_keys(j, side, types),
+                *second = side < 0 || !can_split(j, 1 - side) ? NULL : hot_keys(j, 1 - side, types);
+    struct flow *rest, *both;
+    char **texts = cut_room(cut, j->join.key_count, sizeof *texts);
+
+    if (first == NULL || second == NULL) {
+        return first;
+    }
+    for (size_t k = 0; k < j->join.key_count && cut->err == GRANARY_OK; k++) {
+        texts[k] = cut_borrow(cut_column(cut, keys_of(j, 1 - side)[k]));
+    }
+    rest = flow_over(cut, cut_text(cut, "%s: other keys", j->node->node->name), "project", second);
+    flow_set(cut, rest, gr_attr_new_map("columns", keys_of(j, side), texts, j->join.key_count));
+    rest = flow_over(cut, cut_text(cut, "%s: not yet", j->node->node->name), "join", rest);
+    flow_reads(cut, rest, first);
+    flow_set(cut, rest, gr_attr_new_string("how", "anti"));
+    flow_set(cut, rest, gr_attr_new_strings("on", keys_of(j, side), j->join.key_count));
+    both = flow_over(cut, cut_text(cut, "%s: hot keys", j->node->node->name), "concat", flagged(j, first, "0"));
+    flow_reads(cut, both, flagged(j, rest, "1"));
+    both->about = cut_text(cut, "keys of very many rows, for '%s'", j->node->node->name);
+    both->bytes = 2048;
+    return both;
+}
+
 /* Rows of hot keys go to all parts in turn; of the other side each goes to every part. */
 static void
 deal_hot(struct joining *j, int side, int hot_side, struct flow *hot, struct value *dealt)
 {
     struct cut *cut = j->cut;
     struct flow *shuffle = dealt->flow->inputs[0], *keys = flow_receive(cut, hot, TAKE_ALL, SPREAD_ANY);
-    char **texts = cut_room(cut, j->join.key_count, sizeof *texts);
+    char **names = cut_room(cut, j->join.key_count + 1, sizeof *names);
+    char **texts = cut_room(cut, j->join.key_count + 1, sizeof *texts);
+    bool flags = strcmp(hot->op, "concat") == 0;
 
     if (side != hot_side) {
         for (size_t k = 0; k < j->join.key_count && cut->err == GRANARY_OK; k++) {
+            names[k] = keys_of(j, side)[k];
             texts[k] = cut_borrow(cut_column(cut, keys_of(j, hot_side)[k]));
         }
+        names[j->join.key_count] = texts[j->join.key_count] = cut_borrow("#copy");
         keys = flow_over(cut, cut_text(cut, "%s: hot", j->node->node->name), "project", keys);
-        flow_set(cut, keys, gr_attr_new_map("columns", keys_of(j, side), texts, j->join.key_count));
+        flow_set(cut, keys, gr_attr_new_map("columns", names, texts, j->join.key_count + flags));
     }
     flow_reads(cut, shuffle, keys);
     flow_set(cut, shuffle, gr_attr_new_string("hot", side == hot_side ? "deal" : "copy"));
@@ -297,7 +350,7 @@ join_dealt(struct joining *j)
     struct flow *hot =
         there || !names_differ(j->join.left_on, j->join.key_count) || !names_differ(j->join.right_on, j->join.key_count)
             ? NULL
-            : hot_keys(j, free_side(j), types);
+            : hot_of_both(j, free_side(j), types);
     struct value dealt[2], value;
 
     for (int s = 0; s < 2; s++) {

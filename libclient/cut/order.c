@@ -20,19 +20,17 @@ is_hidden_number(const struct order_key *key)
     return key->column[0] == '#' && !key->descending && !key->nulls_first;
 }
 
-/* The keys of a sort, before those that there are. */
-static void
-put_in_front(struct cut *cut, const struct gr_node *node, struct value *value)
+void
+value_order_first(struct cut *cut, struct value *value, const Granary__Attr *by, const Granary__Attr *descending,
+                  const Granary__Attr *nulls, bool nan_largest)
 {
-    const struct gr_params_sort *params = GR_NODE_PARAMS(sort, node->node);
     struct value old = *value;
 
     value->key_count = 0;
     value->keys = NULL;
-    value->nan_largest = params->nan_largest;
-    for (size_t k = 0; k < params->by->n_strings; k++) {
-        const Granary__Attr *descending = params->descending, *nulls = params->nulls;
-        struct order_key key = {.column = params->by->strings[k]};
+    value->nan_largest = nan_largest;
+    for (size_t k = 0; k < by->n_strings; k++) {
+        struct order_key key = {.column = by->strings[k]};
 
         if (descending != NULL && descending->n_ints > 0) {
             key.descending = descending->ints[descending->n_ints == 1 ? 0 : k] != 0;
@@ -75,7 +73,7 @@ place_sort(struct cut *cut, const struct gr_node *node)
         if (!numbers && !nans_agree(&value, params->nan_largest)) {
             value = value_in_order(cut, node, value);
         }
-        put_in_front(cut, node, &value);
+        value_order_first(cut, &value, params->by, params->descending, params->nulls, params->nan_largest);
         value.schema = &node->type.schema;
     }
     return node->limit == GR_NO_LIMIT ? value : place_head(cut, node, value, node->limit);

@@ -144,7 +144,7 @@ place_window(struct cut *cut, const struct gr_node *node)
         return place_gathered(cut, node, NULL);
     }
     if (partition == NULL || partition->n_strings == 0) {
-        return place_gathered(cut, node, "a window without partition looks at all rows");
+        return place_window_of_all(cut, node);
     }
     if (!value_is_dealt(&value, partition->strings, partition->n_strings)) {
         value = value_deal(cut, node, value, partition->strings, partition->n_strings, NULL, "row", true);

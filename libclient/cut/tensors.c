@@ -27,19 +27,31 @@ is_source(const struct gr_node *node)
     return node->input_count == 0 && gr_param_find((enum gr_tile_op)node->op, "part") != NULL && node->type.dims > 0;
 }
 
-static struct flow *
+/* Where partitions must begin at certain rows, the whole is cut; blocks that a part does not need are not made. */
+static struct value
 source_in_parts(struct cut *cut, const struct gr_node *node)
 {
-    struct flow *flow = flow_of_node(cut, node, SPREAD_PARTS);
-
     const granary_cut_source *given = source_given(cut, node);
+    int64_t align = tensor_align(cut, node->type.shape[0]);
+    bool is_stored = node->op == GR_TILE_array && given == NULL;
+    struct flow *flow = flow_of_node(cut, node, align > 1 ? SPREAD_ANY : SPREAD_PARTS);
+    struct value value;
 
     flow->given = given == NULL ? NULL : given->name;
-    flow->at_home = node->op == GR_TILE_array && given == NULL;
-    flow->reads = !flow->at_home;
+    flow->reads = align > 1 || !is_stored;
+    flow->at_home = is_stored;
     flow->bytes = bytes_of(&node->type);
+    if (align > 1) {
+        source_set_paths(cut, flow);
+        flow = flow_over(cut, cut_text(cut, "%s: part", node->node->name), "split", flow);
+        flow->spread = SPREAD_PARTS;
+        flow->reads = !is_stored;
+        flow_set(cut, flow, gr_attr_new_int("align", align));
+    }
     source_set_parts(cut, flow);
-    return flow;
+    value = value_of(cut, flow, node);
+    value.align = align;
+    return value;
 }
 
 static struct value
@@ -53,15 +65,14 @@ place_tensor_source(struct cut *cut, const struct gr_node *node)
 
     if (is_source(node) && cut->parts > 1 && is_large && node->type.shape[0] >= (int64_t)cut->parts &&
         (!is_stored || is_named)) {
-        flow = source_in_parts(cut, node);
-    } else {
-        flow = flow_of_node(cut, node, is_stored ? SPREAD_ONE : SPREAD_ANY);
-        flow->reads = given != NULL || strncmp(flow->op, "read_", 5) == 0;
-        flow->given = given == NULL ? NULL : given->name;
-        flow->at_home = is_stored;
-        flow->bytes = bytes_of(&node->type);
-        source_set_paths(cut, flow);
+        return source_in_parts(cut, node);
     }
+    flow = flow_of_node(cut, node, is_stored ? SPREAD_ONE : SPREAD_ANY);
+    flow->reads = given != NULL || strncmp(flow->op, "read_", 5) == 0;
+    flow->given = given == NULL ? NULL : given->name;
+    flow->at_home = is_stored;
+    flow->bytes = bytes_of(&node->type);
+    source_set_paths(cut, flow);
     return value_of(cut, flow, node);
 }
 
@@ -83,7 +94,7 @@ operand(struct cut *cut, const struct gr_node *node, const struct gr_node *input
     if (stretched) {
         return value_gather(cut, node, value, SPREAD_ANY).flow;
     }
-    return value.flow->spread == SPREAD_PARTS ? value.flow : is_source(input) ? source_in_parts(cut, input) : NULL;
+    return value.flow->spread == SPREAD_PARTS ? value.flow : is_source(input) ? source_in_parts(cut, input).flow : NULL;
 }
 
 static struct value
@@ -91,6 +102,7 @@ place_map(struct cut *cut, const struct gr_node *node)
 {
     struct flow **operands = cut_room(cut, node->input_count, sizeof *operands);
     struct flow *flow;
+    struct value placed;
     bool in_parts = false;
 
     if (gr_type_is_unsized(&node->type) && node->input_count > 1) {
@@ -116,7 +128,13 @@ place_map(struct cut *cut, const struct gr_node *node)
         flow_reads(cut, flow, operands[k]);
     }
     flow->bytes = bytes_of(&node->type);
-    return value_of(cut, flow, node);
+    placed = value_of(cut, flow, node);
+    for (size_t k = 0; k < node->input_count; k++) {
+        placed.align = operands[k]->spread == SPREAD_PARTS && placed.align == 0
+                           ? cut->values[node->inputs[k]->position].align
+                           : placed.align;
+    }
+    return placed;
 }
 
 /* ---- reductions ---- */
@@ -152,7 +170,7 @@ set_reduced(struct cut *cut, const struct gr_node *node, struct flow *flow, bool
 }
 
 static struct value
-in_two_phases(struct cut *cut, const struct gr_node *node, struct flow *rows)
+in_two_phases(struct cut *cut, const struct gr_node *node, struct flow *rows, int64_t align)
 {
     const char *name = node->node->name;
     struct flow *partial = flow_over(cut, cut_text(cut, "%s: each", name), "reduce_partial", rows);
@@ -164,6 +182,7 @@ in_two_phases(struct cut *cut, const struct gr_node *node, struct flow *rows)
     set_reduced(cut, node, partial, by_place);
     if (by_place) {
         source_set_parts(cut, partial);
+        flow_set(cut, partial, gr_attr_new_int("align", align > 0 ? align : 1));
     }
     partial->yields = GR_YIELDS_OBJECTS;
     partial->chunks = 1;
@@ -195,12 +214,14 @@ place_reduction(struct cut *cut, const struct gr_node *node)
     if (reduces_rows(node)) {
         return gr_type_is_unsized(&node->inputs[0]->type)
                    ? place_gathered(cut, node, "how many rows there are is not known")
-                   : in_two_phases(cut, node, value.flow);
+                   : in_two_phases(cut, node, value.flow, value.align);
     }
     flow = flow_of_node(cut, node, SPREAD_PARTS);
     flow_reads(cut, flow, value.flow);
     flow->bytes = bytes_of(&node->type);
-    return value_of(cut, flow, node);
+    value = value_of(cut, flow, node);
+    value.align = cut->values[node->inputs[0]->position].align;
+    return value;
 }
 
 /* ---- others ---- */
@@ -242,10 +263,12 @@ place_tensor(struct cut *cut, const struct gr_node *node, struct value *ret_valu
         *ret_value = place_map(cut, node);
     } else if (gr_op_reduction(op) != GR_REDUCE_COUNT) {
         *ret_value = place_reduction(cut, node);
-    } else if (op == GR_TILE_matmul) { /* OpenBLAS adds up in another order where a block is smaller */
-        *ret_value = place_gathered(cut, node, "the last digits of products depend on how rows are cut");
+    } else if (op == GR_TILE_matmul) {
+        *ret_value = place_product(cut, node);
+    } else if (op == GR_TILE_qr || op == GR_TILE_svd) {
+        *ret_value = place_factors(cut, node);
     } else {
-        return false;
+        return place_view(cut, node, ret_value);
     }
     return true;
 }

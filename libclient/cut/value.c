@@ -3,6 +3,9 @@
 
 #include "cut/flow.h"
 
+/* Rows of so many smallest sources are parted where their keys are equal, too. */
+#define TIES_LEAST 4
+
 struct value
 value_of(struct cut *cut, struct flow *flow, const struct gr_node *node)
 {
@@ -244,28 +247,70 @@ value_everywhere(struct cut *cut, const struct gr_node *node, struct value value
 /* ---- rows that move ---- */
 
 struct value
-value_in_order(struct cut *cut, const struct gr_node *node, struct value value)
+value_by_ranges(struct cut *cut, const struct gr_node *node, struct value value, size_t count)
 {
+    struct value first = value;
     struct flow *sample, *ranges;
 
-    if (value.flow->spread != SPREAD_PARTS || value.key_count == 0) {
-        return value;
-    }
+    first.key_count = count;
     sample = flow_over(cut, cut_text(cut, "%s: sample", node->node->name), "sort_sample", value.flow);
-    set_order(cut, &value, sample);
+    set_order(cut, &first, sample);
     sample->chunks = 1;
     sample->bytes = 1 << 16;
     sample->about = cut_text(cut, "keys of some rows, of '%s'", node->node->name);
     ranges = flow_over(cut, cut_text(cut, "%s: ranges", node->node->name), "shuffle_sorted", value.flow);
     flow_reads(cut, ranges, flow_receive(cut, sample, TAKE_ALL, SPREAD_ANY));
-    set_order(cut, &value, ranges);
+    set_order(cut, &first, ranges);
     flow_set(cut, ranges, gr_attr_new_int("parts", (int64_t)cut->parts));
     ranges->chunks = cut->parts;
     ranges->about = cut_text(cut, "rows dealt by ranges of keys, of '%s'", node->node->name);
     value.flow = flow_receive(cut, ranges, TAKE_PART, SPREAD_PARTS);
     value.local = false;
     value.dealt_count = 0;
-    return value_plain(cut, node, value_local(cut, node, value));
+    return value_local(cut, node, value);
+}
+
+const char *
+cut_dealable(const struct gr_schema *schema)
+{
+    for (size_t c = 0; c < schema->count; c++) {
+        if (cut_can_deal(schema, schema->fields[c].name)) {
+            return schema->fields[c].name;
+        }
+    }
+    return NULL;
+}
+
+struct flow *
+flow_numbered(struct cut *cut, const char *name, struct flow *from, const char *key, const char *number)
+{
+    struct flow *flow = flow_over(cut, name, "shuffle", from);
+    char *keys = cut_borrow(key);
+
+    flow_set(cut, flow, gr_attr_new_strings("keys", &keys, 1));
+    flow_set(cut, flow, gr_attr_new_int("parts", 1));
+    flow_set(cut, flow, gr_attr_new_string("number", number));
+    flow_set(cut, flow, gr_attr_new_int("part", 0));
+    flow->takes_part = true;
+    flow->chunks = 1;
+    return flow;
+}
+
+struct value
+value_in_order(struct cut *cut, const struct gr_node *node, struct value value)
+{
+    const char *number = value_hidden(cut, node, "place"), *key;
+
+    if (value.flow->spread != SPREAD_PARTS || value.key_count == 0) {
+        return value;
+    }
+    key = value.flow->bytes < TIES_LEAST * cut->smallest ? NULL : cut_dealable(value.schema);
+    if (key != NULL) { /* very many rows of one key are more than a partition's share: where they stood parts them */
+        value.flow = flow_numbered(cut, cut_text(cut, "%s: places", node->node->name), value.flow, key, number);
+        value_add_key(cut, &value, (struct order_key){.column = number});
+        value_add_extra(cut, &value, number);
+    }
+    return value_plain(cut, node, value_by_ranges(cut, node, value, value.key_count));
 }
 
 struct value

@@ -546,8 +546,14 @@ def make_take(draw):
 
 
 add('take', make_take, lambda a, p: np.take(a[0], p['indices'], p.get('axis', 0)))
-add('split', lambda draw: (lambda a, n: ([a], with_axis(draw, a, parts=n, part=draw.randrange(n))))(tensor(draw, shape(draw)), draw.randint(1, 4)),
-    lambda a, p: np.array_split(a[0], p['parts'], p.get('axis', 0))[p['part']])
+def split_oracle(a, p):
+    axis, align = p.get('axis', 0), p.get('align', 1)
+    own = np.array_split(np.arange(-(-a[0].shape[axis] // align)), p['parts'])[p['part']]
+    return np.take(a[0], range(min(own[0] * align, a[0].shape[axis]), min((own[-1] + 1) * align, a[0].shape[axis])) if len(own) else [], axis)
+
+
+add('split', lambda draw: (lambda a, n: ([a], optional(draw, with_axis(draw, a, parts=n, part=draw.randrange(n)), align=draw.randint(1, 3))))(tensor(draw, shape(draw)), draw.randint(1, 4)),
+    split_oracle)
 add('rechunk', lambda draw: (lambda a: ([a], {'chunk': [draw.randint(1, 4) for _ in a['shape']]}))(tensor(draw, shape(draw))), lambda a, p: a[0])
 for name in ('fliplr', 'flipud'):
     add(name, lambda draw: ([tensor(draw, shape(draw, 2))], {}), lambda a, p, f=getattr(np, name): f(a[0]))

@@ -31,6 +31,8 @@ READERS = {
     'sched/machine.c': 'when processes were started',
     'tools/cli/print/show.c': 'how long ago something was',
     'tools/cli/look/waits.c': 'how long somebody has waited',
+    'tools/cli/cluster/record.c': 'when a fragment began and ended, for who reads it elsewhere',
+    'tools/cli/cluster/why.c': 'how long a fragment has run',
     'tools/cli/instance/supervise.c': 'when the instance was started',
     'tools/cli/instance/backup.c': 'when a backup was made',
 }

@@ -47,27 +47,39 @@ mix_hashes(const granary_column *column, granary_dtype dtype, int64_t from, int6
     }
 }
 
-/* Keys of which a frame has many rows, by their hashes: that other keys have one of these does no harm. */
+#define COPY_COLUMN                                                                                                    \
+    "#copy" /* of hot keys: 1 where rows are copied that others of the frame are dealt, and the other way round */
+
+/* What becomes of a row. */
+enum heat { HEAT_NONE, HEAT_DEAL, HEAT_COPY };
+
+/* A key of which a frame has many rows, by its hash: that other keys have the same one does no harm. */
+struct hot_key {
+    uint64_t hash;
+    enum heat heat;
+};
+
 struct hot {
-    uint64_t *hashes; /* ascending */
+    struct hot_key *keys; /* ascending */
     size_t count;
-    bool *rows; /* whether each row has such a key */
+    uint8_t *rows; /* the heat of each row */
+    bool copies;   /* there is one to copy */
 };
 
 static void
 hot_fini(struct hot *hot)
 {
-    free(hot->hashes);
+    free(hot->keys);
     free(hot->rows);
 }
 
 static int
-compare_hashes(const void *a, const void *b)
+compare_keys(const void *a, const void *b)
 {
-    const uint64_t *x = a;
-    const uint64_t *y = b;
+    const struct hot_key *x = a;
+    const struct hot_key *y = b;
 
-    return *x < *y ? -1 : *x > *y;
+    return x->hash < y->hash ? -1 : x->hash > y->hash;
 }
 
 /* The columns of the keys, to be freed. */
@@ -94,25 +106,50 @@ hash_block(const struct gr_chunk_shuffle_split *params, const granary_column *co
     }
 }
 
-/* The hot keys of a frame. Errors: ENOENT, EINVAL, ENOMEM */
+/* What becomes of rows of each hot key. Errors: EINVAL */
+static granary_err
+hot_heats(const struct gr_chunk_shuffle_split *params, const granary_frame *keys, struct hot *hot)
+{
+    int at = gr_frame_find(keys, COPY_COLUMN);
+    bool copy = strcmp(params->hot, "copy") == 0;
+
+    if (at >= 0 && keys->columns[at].view.dtype != GRANARY_INT64) {
+        return gr_fail(GRANARY_EINVAL, "shuffle_split: column '%s' is not int64", COPY_COLUMN);
+    }
+    for (int64_t i = 0; i < keys->rows; i++) {
+        bool other = at >= 0 && ((const int64_t *)keys->columns[at].view.values)[i] == 1;
+
+        hot->keys[i].heat = copy != other ? HEAT_COPY : HEAT_DEAL;
+        hot->copies = hot->copies || hot->keys[i].heat == HEAT_COPY;
+    }
+    return GRANARY_OK;
+}
+
+/* The hot keys of a frame. Of two with one hash both sides of a join take the same one. Errors: ENOENT, EINVAL, ENOMEM */
 static granary_err
 hot_init(const struct gr_chunk_shuffle_split *params, const granary_frame *keys, int64_t rows, struct hot *hot)
 {
     const granary_column **columns = NULL;
+    uint64_t hashes[JOIN_BLOCK];
     granary_err err = key_columns(params, keys, &columns);
 
-    hot->hashes = malloc(((size_t)keys->rows + 1) * sizeof *hot->hashes);
+    hot->keys = calloc((size_t)keys->rows + 1, sizeof *hot->keys);
     hot->rows = calloc((size_t)rows + 1, sizeof *hot->rows);
-    if (err == GRANARY_OK && (hot->hashes == NULL || hot->rows == NULL)) {
+    if (err == GRANARY_OK && (hot->keys == NULL || hot->rows == NULL)) {
         err = gr_no_memory("shuffle_split");
     }
     for (int64_t from = 0; from < keys->rows && err == GRANARY_OK; from += JOIN_BLOCK) {
-        hash_block(params, columns, from, keys->rows - from < JOIN_BLOCK ? keys->rows - from : JOIN_BLOCK,
-                   hot->hashes + from);
+        int64_t n = keys->rows - from < JOIN_BLOCK ? keys->rows - from : JOIN_BLOCK;
+
+        hash_block(params, columns, from, n, hashes);
+        for (int64_t i = 0; i < n; i++) {
+            hot->keys[from + i].hash = hashes[i];
+        }
     }
+    err = err == GRANARY_OK ? hot_heats(params, keys, hot) : err;
     if (err == GRANARY_OK) {
         hot->count = (size_t)keys->rows;
-        qsort(hot->hashes, hot->count, sizeof *hot->hashes, compare_hashes);
+        qsort(hot->keys, hot->count, sizeof *hot->keys, compare_keys);
     }
     free(columns);
     return err;
@@ -139,8 +176,10 @@ parts_by_keys(const struct gr_chunk_shuffle_split *params, const granary_frame *
                            32);
         }
         for (int64_t i = 0; i < n && hot->count > 0; i++) {
-            hot->rows[from + i] =
-                bsearch(&hashes[i], hot->hashes, hot->count, sizeof *hot->hashes, compare_hashes) != NULL;
+            const struct hot_key wanted = {.hash = hashes[i]};
+            const struct hot_key *found = bsearch(&wanted, hot->keys, hot->count, sizeof *hot->keys, compare_keys);
+
+            hot->rows[from + i] = found == NULL ? HEAT_NONE : (uint8_t)found->heat;
         }
     }
     free(columns);
@@ -200,10 +239,10 @@ deal_hot(const struct hot *hot, int64_t rows, int64_t parts, int64_t turn, uint1
     int64_t at = 0;
 
     for (int64_t i = 0; i < rows; i++) {
-        count += hot->rows[i];
+        count += hot->rows[i] == HEAT_DEAL;
     }
     for (int64_t i = 0; i < rows; i++) {
-        if (hot->rows[i]) {
+        if (hot->rows[i] == HEAT_DEAL) {
             of[i] = (uint16_t)(((int64_t)((gr_int128)at++ * parts / count) + turn) % parts);
         }
     }
@@ -220,14 +259,14 @@ copy_hot(const struct hot *hot, const granary_frame *frame, int64_t parts, uint1
     granary_err err;
 
     for (int64_t i = 0; i < frame->rows; i++) {
-        count += hot->rows[i] ? parts : 1;
+        count += hot->rows[i] == HEAT_COPY ? parts : 1;
     }
     rows = malloc(((size_t)count + 1) * sizeof *rows);
     wider = malloc(((size_t)count + 1) * sizeof *wider);
     err = rows == NULL || wider == NULL ? gr_no_memory("shuffle_split") : GRANARY_OK;
     for (int64_t i = 0; i < frame->rows && err == GRANARY_OK; i++) {
-        for (int64_t p = 0; p < (hot->rows[i] ? parts : 1); p++) {
-            wider[at] = hot->rows[i] ? (uint16_t)p : (*of)[i];
+        for (int64_t p = 0; p < (hot->rows[i] == HEAT_COPY ? parts : 1); p++) {
+            wider[at] = hot->rows[i] == HEAT_COPY ? (uint16_t)p : (*of)[i];
             rows[at++] = i;
         }
     }
@@ -291,11 +330,12 @@ kernel_shuffle_split(struct gr_kernel_call *call, const struct gr_chunk_shuffle_
         err = with_order(frame, order, (params->chunk << ORDER_BITS) + params->first, &wider);
         frame = err == GRANARY_OK ? wider : frame;
     }
-    if (err == GRANARY_OK && hot.count > 0 && strcmp(params->hot, "copy") == 0) {
+    if (err == GRANARY_OK && hot.count > 0) {
+        deal_hot(&hot, frame->rows, params->parts, params->turn, of);
+    }
+    if (err == GRANARY_OK && hot.copies) {
         err = copy_hot(&hot, frame, params->parts, &of, &copies);
         frame = err == GRANARY_OK ? copies : frame;
-    } else if (err == GRANARY_OK && hot.count > 0) {
-        deal_hot(&hot, frame->rows, params->parts, params->turn, of);
     }
     if (err == GRANARY_OK) {
         err = dealt_yield(call, frame, of, params->parts);

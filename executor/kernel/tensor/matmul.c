@@ -6,6 +6,7 @@
 #include <cblas.h>
 
 #include "base/error.h"
+#include "graph/tensor/tall.h"
 #include "kernel/simd/products.h"
 #include "kernel/simd/tensor_map.h"
 #include "kernel/tensor/call.h"
@@ -61,13 +62,37 @@ as_lane(const granary_tensor *tensor, enum gr_lane lane, const void **ret_values
     return GRANARY_OK;
 }
 
+/*
+ * out += a b of floats, strip after strip: the order of additions may depend on how many rows a call has, and rows of a matrix
+ * may be cut between strips. Of both lanes.
+ */
+static void
+add_strips(enum gr_lane lane, int64_t m, int64_t k, int64_t n, const double *a, const double *b, double *out)
+{
+    const double one[2] = {1, 0};
+    int64_t element = lane == GR_LANE_Z ? 2 : 1; /* in doubles */
+
+    for (int64_t from = 0; from < m; from += GR_PRODUCT_STRIP) {
+        blasint rows = (blasint)(m - from < GR_PRODUCT_STRIP ? m - from : GR_PRODUCT_STRIP);
+        const double *left = a + element * from * k;
+        double *to = out + element * from * n;
+
+        if (lane == GR_LANE_D) {
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, (blasint)n, (blasint)k, 1.0, left, (blasint)k,
+                        b, (blasint)n, 1.0, to, (blasint)n);
+        } else {
+            cblas_zgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, (blasint)n, (blasint)k, one, left, (blasint)k,
+                        b, (blasint)n, one, to, (blasint)n);
+        }
+    }
+}
+
 /* out += a b, for each pair of matrices; lane I, D or Z. */
 static granary_err
 add_product(const granary_tensor *a, const granary_tensor *b, enum gr_lane lane, void *out)
 {
     struct stack left = stack_of(a), right = stack_of(b);
     int64_t m = left.rows, k = left.columns, n = right.columns;
-    const double one[2] = {1, 0};
     const void *a_values = NULL, *b_values = NULL;
     void *a_owned = NULL, *b_owned = NULL;
     granary_err err = as_lane(a, lane, &a_values, &a_owned);
@@ -76,14 +101,11 @@ add_product(const granary_tensor *a, const granary_tensor *b, enum gr_lane lane,
         err = as_lane(b, lane, &b_values, &b_owned);
     }
     for (int64_t i = 0; i < left.matrices && err == GRANARY_OK && m > 0 && k > 0 && n > 0; i++) {
-        if (lane == GR_LANE_D) {
-            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, 1.0,
-                        (const double *)a_values + i * m * k, (blasint)k, (const double *)b_values + i * k * n,
-                        (blasint)n, 1.0, (double *)out + i * m * n, (blasint)n);
-        } else if (lane == GR_LANE_Z) {
-            cblas_zgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)m, (blasint)n, (blasint)k, one,
-                        (const double *)a_values + 2 * i * m * k, (blasint)k, (const double *)b_values + 2 * i * k * n,
-                        (blasint)n, one, (double *)out + 2 * i * m * n, (blasint)n);
+        if (lane != GR_LANE_I) {
+            int64_t element = lane == GR_LANE_Z ? 2 : 1;
+
+            add_strips(lane, m, k, n, (const double *)a_values + element * i * m * k,
+                       (const double *)b_values + element * i * k * n, (double *)out + element * i * m * n);
         } else {
             SIMD_CALL(products_add_integers)
             ((const uint64_t *)a_values + i * m * k, (const uint64_t *)b_values + i * k * n, m, k, n,

@@ -68,7 +68,7 @@ infer_factors(const struct gr_node *node, const struct gr_node_type *a, struct g
     return GRANARY_OK;
 }
 
-static granary_err
+granary_err
 infer_linalg(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
 {
     const struct gr_node_type *a = inputs[0];
@@ -111,7 +111,6 @@ LINALG(det)
 LINALG(inv)
 LINALG(solve)
 LINALG(solve_triangular)
-LINALG(lstsq)
 LINALG(lu)
 LINALG(eigh)
 LINALG(eig)

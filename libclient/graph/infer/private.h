@@ -32,6 +32,8 @@ infer_array(const struct gr_node *node, const struct gr_node_type *const *inputs
 granary_err
 infer_matmul(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
 granary_err
+infer_linalg(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
+granary_err
 infer_along(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
 granary_err infer_view(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type);
 

@@ -178,8 +178,8 @@ check_part(const struct gr_params_reduce_partial *params, const struct gr_node_t
     err = infer_read_shape(params->shape, &whole);
     fits = err == GRANARY_OK && whole.dims == input->dims &&
            memcmp(whole.shape + 1, input->shape + 1, (size_t)(whole.dims - 1) * sizeof *whole.shape) == 0 &&
-           gr_tensor_part(whole.shape[0], params->part + 1, params->parts) -
-                   gr_tensor_part(whole.shape[0], params->part, params->parts) ==
+           gr_tensor_part(whole.shape[0], params->part + 1, params->parts, params->align) -
+                   gr_tensor_part(whole.shape[0], params->part, params->parts, params->align) ==
                input->shape[0];
     return err == GRANARY_OK && !fits
                ? gr_fail(GRANARY_EINVAL, "parameter 'shape': the input is not part %lld of %lld of such a tensor",

@@ -41,12 +41,15 @@ granary_dtype gr_dtype_part(granary_dtype dtype);
 bool gr_complex_parse(const char *text, double *ret_real, double *ret_imaginary);
 /* The error of an operator or a function that does not take complex numbers. Returns ETYPE */
 granary_err gr_complex_refuse(const char *name, granary_dtype dtype);
-/* The row where a part of a tensor begins that is cut along its first dimension: as `split` does it, where the first
- * parts have a row more when they cannot be even. */
+/* The row where a part of a tensor begins that is cut along its first dimension, at multiples of `align`: as `split` does it,
+ * where the first parts have so many rows more when they cannot be even. */
 static inline int64_t
-gr_tensor_part(int64_t rows, int64_t part, int64_t parts)
+gr_tensor_part(int64_t rows, int64_t part, int64_t parts, int64_t align)
 {
-    return rows / parts * part + (part < rows % parts ? part : rows % parts);
+    int64_t units = rows / align + (rows % align > 0);
+    int64_t begin = units / parts * part + (part < units % parts ? part : units % parts);
+
+    return begin >= units ? rows : begin * align;
 }
 
 /* Whether an integer dtype has that value (beyond: the bits are those of a uint64 that no int64 is); the others take any.

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/tensor/types.h"
 #include "graph/view/private.h"
 
 granary_err
@@ -261,22 +262,23 @@ view_make_split(struct view_making *m)
     const struct gr_params_split *params = VIEW_PARAMS(split, m);
     int64_t parts = params->parts;
     int64_t part = params->part;
-    int64_t larger, each, begin;
+    int64_t align = params->align;
+    int64_t begin;
     int axis;
     struct gr_view_box *box;
     granary_err err = view_read_axis(params->axis, input->dims, "axis", &axis);
 
     if (err == GRANARY_OK && (parts < 1 || part < 0 || part >= parts)) {
         err = gr_fail(GRANARY_EINVAL, "parameter 'part' is %lld of %lld parts", (long long)part, (long long)parts);
+    } else if (err == GRANARY_OK && align < 1) {
+        err = gr_fail(GRANARY_EINVAL, "parameter 'align' is %lld; it can be 1 or more", (long long)align);
     }
     if (err != GRANARY_OK) {
         return err;
     }
     view_same_shape(m);
-    each = input->shape[axis] / parts;
-    larger = input->shape[axis] % parts; /* as NumPy's array_split: the first ones have one more */
-    begin = part * each + (part < larger ? part : larger);
-    m->view->shape[axis] = each + (part < larger);
+    begin = gr_tensor_part(input->shape[axis], part, parts, align);
+    m->view->shape[axis] = gr_tensor_part(input->shape[axis], part + 1, parts, align) - begin;
     if ((box = view_add_box(m->view)) == NULL) {
         return GRANARY_ENOMEM;
     }

@@ -14,10 +14,10 @@ from typing import Any, BinaryIO, List, Optional
 _PATIENCE = os.environ.get("GRANARY_DASK_PATIENCE", "30s")  # for Dask's scheduler
 
 
-def main(address: str, instance: str, session: str) -> None:
+def main(address: str, instance: str, session: str, timeline: str = "") -> None:
     with socket.socket(fileno=os.dup(0)) as told:
         try:
-            _drive(told, address, instance or None, session or None)
+            _drive(told, address, instance or None, session or None, timeline or None)
         except BaseException as error:
             code = getattr(error, "code", -3 if isinstance(error, (ImportError, OSError)) else -1)
             code = -6 if isinstance(error, TimeoutError) else -15 if isinstance(error, KeyboardInterrupt) else code
@@ -34,7 +34,7 @@ def _say(told: socket.socket, line: str) -> None:
         pass  # nobody listens any more
 
 
-def _drive(told: socket.socket, address: str, instance: Optional[str], session: Optional[str]) -> None:
+def _drive(told: socket.socket, address: str, instance: Optional[str], session: Optional[str], timeline: Optional[str]) -> None:
     from .dask import _plugin
 
     import distributed
@@ -50,7 +50,7 @@ def _drive(told: socket.socket, address: str, instance: Optional[str], session: 
             return
         text = lines.read(int(words[1]))
         threading.Thread(target=_until_end, args=(lines,), daemon=True).start()
-        held = _run(client, text, int(words[2]), granary.connect(instance, session))
+        held = _run(client, text, int(words[2]), granary.connect(instance, session), timeline)
         for one in held:
             ids = f"{len(one.ids)} {' '.join(one.ids)}"
             shape = one.handle.shape
@@ -74,14 +74,18 @@ def _until_end(lines: BinaryIO) -> None:
 _done: List[bool] = []
 
 
-def _run(client: Any, text: bytes, timeout_ms: int, session: Any) -> List[Any]:
+def _run(client: Any, text: bytes, timeout_ms: int, session: Any, timeline: Optional[str]) -> List[Any]:
     from .dask import _drive, _results
     from .dask._plan import Plan
     from ._errors import WrongType
 
     plan = Plan.of(text)
-    futures = _drive.run(client, plan, "plain" if sys.stderr.isatty() else None, timeout_ms / 1000 if timeout_ms > 0 else None)
-    held = [_results.here(client, session, futures[name]) for name, _, _ in plan.targets]
+
+    def take(using: Any, futures: Any) -> List[Any]:
+        return [_results.here(using, session, futures[name]) for name, _, _ in plan.targets]
+
+    held: List[Any] = _drive.run(client, plan, "plain" if sys.stderr.isatty() else None, timeout_ms / 1000 if timeout_ms > 0 else None,
+                                 take=take, timeline=timeline)
     for (name, _, _), one in zip(plan.targets, held):
         if one.handle.kind == "objects":
             error = WrongType(f"target '{name}': it has objects, which cannot be printed: only frames and tensors can")

@@ -2,11 +2,13 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "graph/tensor/tall.h"
 #include "tile/core/rules.h"
 
 #define CHUNK_BYTES     ((int64_t)8 << 20) /* automatic; at most a part of the store's memory */
 #define CHUNK_BYTES_MIN 4096
 #define SHORT_SIDE      128 /* elements */
+#define LONG_SIDE       (8 * GR_PRODUCT_STRIP)
 #define MEMORY_PARTS    16
 
 int64_t
@@ -115,7 +117,9 @@ tile_shrink(int64_t *block, int dims, int64_t elements)
             return;
         }
         block[largest] -= block[largest] / 2;
-        if (block[largest] > SHORT_SIDE) { /* whole lines of the cache: rows of a chunk begin where one does */
+        if (block[largest] > LONG_SIDE) { /* whole strips: a product takes such chunks as they are */
+            block[largest] = (block[largest] + GR_PRODUCT_STRIP - 1) / GR_PRODUCT_STRIP * GR_PRODUCT_STRIP;
+        } else if (block[largest] > SHORT_SIDE) { /* whole lines of the cache: rows of a chunk begin where one does */
             block[largest] = (block[largest] + 7) / 8 * 8;
         }
     }

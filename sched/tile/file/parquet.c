@@ -20,6 +20,7 @@
 #define ROWS_CUT    ((int64_t)1 << 17)  /* a row group with fewer stays whole */
 #define CUTS_MOST   64                  /* parts of a row group that is cut at pages */
 #define CUTS_ENOUGH 32                  /* of a file: more row groups than that are put together */
+#define PART_ROWS   ((int64_t)1 << 15)  /* a row group with fewer lies in one part of a file */
 
 static granary_err
 parquet_look(struct gr_file *file, int fd)
@@ -151,17 +152,17 @@ is_whole(const struct gr_parquet_group *group, const struct spans *spans)
     return spans->count == 1 && spans->spans[0].from == 0 && spans->spans[0].to == group->rows;
 }
 
-/* Some rows of a row group. */
+/* Some rows of a row group: no chunk has more than `most`. */
 static granary_err
-cut_spans(struct cuts *cuts, size_t group, double bytes)
+cut_spans(struct cuts *cuts, size_t group, int64_t most, double bytes)
 {
     granary_err err = GRANARY_OK;
 
     for (size_t s = 0; err == GRANARY_OK && s < cuts->wanted[group].count; s++) {
         struct span span = cuts->wanted[group].spans[s];
 
-        for (; err == GRANARY_OK && span.from < span.to; span.from += ROWS_MOST) {
-            int64_t rows = span.to - span.from < ROWS_MOST ? span.to - span.from : ROWS_MOST;
+        for (; err == GRANARY_OK && span.from < span.to; span.from += most) {
+            int64_t rows = span.to - span.from < most ? span.to - span.from : most;
 
             err = add_cut(cuts, &(struct cut){.first = group,
                                               .count = 1,
@@ -171,6 +172,13 @@ cut_spans(struct cuts *cuts, size_t group, double bytes)
         }
     }
     return err;
+}
+
+/* Whether the border of two parts lies within it. */
+static bool
+is_halved(const struct cuts *cuts, size_t group)
+{
+    return (group == cuts->first && cuts->from > 0) || (group + 1 == cuts->end && cuts->to < cuts->groups[group].rows);
 }
 
 static granary_err
@@ -196,7 +204,7 @@ cut_groups(struct cuts *cuts)
         int64_t parts = parts_of(cuts, group, bytes, wanted);
 
         if (!is_whole(group, &cuts->wanted[g])) {
-            err = cut_spans(cuts, g, bytes);
+            err = cut_spans(cuts, g, is_halved(cuts, g) ? group->rows / parts + 1 : ROWS_MOST, bytes);
             open = false;
         } else if (last != NULL && parts == 1 && last->bytes + bytes <= joined &&
                    last->rows + group->rows <= ROWS_MOST) {
@@ -297,11 +305,51 @@ add_pieces(struct tiling *t, size_t i, const struct cuts *cuts, struct gr_tiled 
     return err;
 }
 
+/*
+ * Where a part ends that has the rows up to `row`: the next one begins there. The row group, and a row of it; a small row group stays
+ * whole. It depends on nothing else, so both parts find the same place.
+ */
+static size_t
+find_border(const struct cuts *cuts, int64_t row, int64_t *ret_row)
+{
+    size_t g = 0;
+
+    while (g < cuts->group_count && row >= cuts->groups[g].rows) {
+        row -= cuts->groups[g++].rows;
+    }
+    if (g < cuts->group_count && cuts->groups[g].rows < PART_ROWS) {
+        g += row > cuts->groups[g].rows / 2;
+        row = 0;
+    }
+    *ret_row = row;
+    return g;
+}
+
+/* Row groups of a part, and where its rows begin in the first and end in the last. */
+static void
+find_part(struct cuts *cuts)
+{
+    uint64_t rows = 0, from, to;
+    int64_t left;
+
+    for (size_t g = 0; g < cuts->group_count; g++) {
+        rows += (uint64_t)cuts->groups[g].rows;
+    }
+    gr_file_part(cuts->file, rows, &from, &to);
+    cuts->first = find_border(cuts, (int64_t)from, &cuts->from);
+    cuts->end = find_border(cuts, (int64_t)to, &left);
+    if (left > 0) {
+        cuts->to = left;
+        cuts->end++;
+    } else {
+        cuts->to = cuts->end > cuts->first ? cuts->groups[cuts->end - 1].rows : 0;
+    }
+}
+
 static granary_err
 parquet_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step, struct gr_tiled *out)
 {
     struct cuts cuts = {.file = file, .step = step};
-    uint64_t first, end;
     size_t count = 0;
     granary_err err = check_columns(cuts.step, file);
 
@@ -311,9 +359,7 @@ parquet_tile(struct tiling *t, size_t i, const struct gr_file *file, const struc
     cuts.leaves = gr_parquet_leaves(file->own, &count);
     cuts.columns = gr_parquet_columns(file->own, &count);
     cuts.groups = gr_parquet_groups(file->own, &cuts.group_count);
-    gr_file_part(file, cuts.group_count, &first, &end);
-    cuts.first = first;
-    cuts.end = end;
+    find_part(&cuts);
     err = parquet_want(t, i, &cuts);
     err = err == GRANARY_OK ? cut_groups(&cuts) : err;
     err = err == GRANARY_OK ? add_pieces(t, i, &cuts, out) : err;

@@ -36,6 +36,8 @@ struct cuts {
     size_t group_count;
     size_t first; /* row group that is read, and the one behind the last */
     size_t end;
+    int64_t from;         /* row of the first at which the part begins */
+    int64_t to;           /* ... of the last at which it ends */
     struct spans *wanted; /* by row group; none: it is left out */
     struct cut *cuts;
     size_t count;

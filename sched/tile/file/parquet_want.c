@@ -84,7 +84,8 @@ want_groups(struct tiling *t, size_t i, struct cuts *cuts, size_t *ret_count)
         if (span == NULL) {
             return tile_no_memory();
         }
-        *span = (struct span){.to = cuts->groups[g].rows};
+        *span = (struct span){.from = g == cuts->first ? cuts->from : 0,
+                              .to = g + 1 == cuts->end ? cuts->to : cuts->groups[g].rows};
         cuts->wanted[g] = (struct spans){.spans = span, .count = chosen[g]};
         *ret_count += chosen[g];
     }

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tile/tensor/tensor.h"
+#include "graph/tensor/tall.h"
+#include "tile/tensor/tall.h"
 
-#define ROW_BLOCK_BYTES ((int64_t)8 << 20)
-#define GATHER_BYTES    ((int64_t)1 << 30) /* without a budget; else a quarter of that */
-#define GATHER_PARTS    4
+#define GATHER_BYTES ((int64_t)1 << 30) /* without a budget; else a quarter of that */
+#define GATHER_PARTS 4
 
 /* ---- one chunk ---- */
 
@@ -90,46 +90,13 @@ struct tile_factors {
     struct gr_piece vt; /* of svd */
 };
 
-/* Several outputs of one operator. */
-static struct gr_piece
-add_factoring(struct tiling *t, size_t i, enum gr_chunk_op op, const struct gr_piece *inputs, size_t count,
-              uint32_t outputs, int64_t bytes)
-{
-    struct gr_chunk_spec spec = {.op = op,
-                                 .step = (uint32_t)i,
-                                 .inputs = inputs,
-                                 .input_count = count,
-                                 .outputs = outputs,
-                                 .bytes = (uint64_t)bytes};
-
-    return gr_chunks_add(t->chunks, &spec);
-}
-
-/* Rows [n p, n (p + 1)) of a matrix of n columns. */
-static struct gr_piece
-add_rows(struct tiling *t, size_t i, struct gr_piece whole, int64_t p, int64_t n)
-{
-    const int64_t shape[2] = {n, n}, to[2] = {0, 0}, stride[2] = {n, 1};
-    const int64_t base = p * n * n;
-    gr_attrs attrs = gr_chunks_attrs(t->chunks);
-
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_ints("shape", shape, 2));
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_ints("to", to, 2));
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_ints("extent", shape, 2));
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_ints("stride", stride, 2));
-    gr_attrs_add(t->chunks, attrs, gr_attr_new_ints("base", &base, 1));
-    return tiling_add(t, i, GR_CHUNK_view, attrs, &whole, 1, (uint64_t)(n * n) * ELEMENT_BYTES);
-}
-
 /* Rows of a block: they follow from the matrix alone. */
 static int64_t
 rows_of_block(const struct gr_grid *grid)
 {
-    int64_t n = grid->shape[1] > 0 ? grid->shape[1] : 1;
-    int64_t rows = ROW_BLOCK_BYTES / ELEMENT_BYTES / n;
+    int64_t rows = grid->shape[0] > 0 ? grid->shape[0] : 1;
 
-    rows = rows < 16 * n ? 16 * n : rows;
-    return grid->shape[0] < 2 * rows ? (grid->shape[0] > 0 ? grid->shape[0] : 1) : rows;
+    return gr_factor_is_tall(grid->shape[0], grid->shape[1]) ? gr_factor_block(grid->shape[1]) : rows;
 }
 
 /* Blocks b: q_b, r_b. All r below one another: q', r. Then q_b times its rows of q', for svd of q' times u of r. */
@@ -155,8 +122,8 @@ factor(struct tiling *t, size_t i, struct tile_factors *f)
             (int64_t[8]){rows.grid->block[0], n});
     }
     if (err == GRANARY_OK && rows.count == 1) {
-        last = add_factoring(t, i, svd ? GR_CHUNK_svd : GR_CHUNK_qr, rows.pieces, 1, svd ? 3 : 2,
-                             (int64_t)(2 * rows.bytes[0]) + square);
+        last =
+            tall_factor(t, i, svd ? GR_CHUNK_svd : GR_CHUNK_qr, rows.pieces, 1, (int64_t)(2 * rows.bytes[0]) + square);
         f->q.pieces[0] = last;
         f->q.bytes[0] = rows.bytes[0];
         f->r = (struct gr_piece){last.op, 1};
@@ -168,30 +135,26 @@ factor(struct tiling *t, size_t i, struct tile_factors *f)
         err = tile_no_memory();
     }
     for (size_t b = 0; b < rows.count && err == GRANARY_OK; b++) {
-        f->q.pieces[b] = add_factoring(t, i, GR_CHUNK_qr, &rows.pieces[b], 1, 2, (int64_t)rows.bytes[b] + square);
+        f->q.pieces[b] = tall_factor(t, i, GR_CHUNK_qr, &rows.pieces[b], 1, (int64_t)rows.bytes[b] + square);
         f->q.bytes[b] = rows.bytes[b];
         parts[b] = (struct gr_piece){f->q.pieces[b].op, 1};
         err = gr_chunks_error(t->chunks);
     }
     if (err == GRANARY_OK) {
-        last = add_factoring(t, i, GR_CHUNK_qr, parts, rows.count, 2, (int64_t)rows.count * square + square);
+        last = tall_factor(t, i, GR_CHUNK_qr, parts, rows.count, (int64_t)rows.count * square + square);
         top = last;
         f->r = (struct gr_piece){last.op, 1};
         if (svd) {
             struct gr_piece product[2];
 
-            last = add_factoring(t, i, GR_CHUNK_svd, &f->r, 1, 3, 3 * square);
+            last = tall_factor(t, i, GR_CHUNK_svd, &f->r, 1, 3 * square);
             product[0] = top;
             product[1] = last;
             f->r = (struct gr_piece){last.op, 1};
             f->vt = (struct gr_piece){last.op, 2};
             top = tiling_add(t, i, GR_CHUNK_matmul, 0, product, 2, rows.count * (uint64_t)square);
         }
-        for (size_t b = 0; b < rows.count; b++) {
-            struct gr_piece product[2] = {f->q.pieces[b], add_rows(t, i, top, (int64_t)b, n)};
-
-            f->q.pieces[b] = tiling_add(t, i, GR_CHUNK_matmul, 0, product, 2, f->q.bytes[b]);
-        }
+        tall_apply(t, i, &rows, f->q.pieces, top, 0, f->q.pieces);
         err = gr_chunks_error(t->chunks);
     }
     return err;

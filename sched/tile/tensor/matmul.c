@@ -1,12 +1,14 @@
 /*
- * matmul: one block of the result for every block row of the left side and block column of the right side. An
+ * matmul. By which a product is computed follows from its shape (graph/tensor/tall.h): a small right side stays whole, and a very
+ * long inner dimension goes by blocks. Of others: one block of the result for every block row of the left side and block column of the right side. An
  * operator multiplies and adds all pairs along the inner dimension. When they are too many to be read at once beside
  * the store's memory, several operators do it, and their results are added.
  */
 #include <string.h>
 
 #include "base/error.h"
-#include "tile/core/rules.h"
+#include "graph/tensor/tall.h"
+#include "tile/tensor/tall.h"
 
 #define READ_PARTS 4 /* an operator reads at most this part of the store's memory */
 
@@ -157,8 +159,87 @@ tile_matrices(struct tiling *t, size_t i)
     return err;
 }
 
+/* Whether blocks of so many elements on both sides and in the result can be read and made at once. */
+static bool
+fits(const struct tiling *t, int64_t left, int64_t right, int64_t result)
+{
+    uint64_t bytes = (uint64_t)(left + right + result) * (uint64_t)tile_element_bytes(t);
+
+    return t->options->memory_bytes == 0 || bytes <= t->options->memory_bytes / READ_PARTS;
+}
+
+/* Rows of a block of the left side: whole strips, about as many as it has. */
+static int64_t
+rows_of_strips(const struct tiling *t, const struct gr_grid *left, int64_t width)
+{
+    int64_t elements = tile_block_elements(t), theirs = tile_product(left->block, 2);
+    int64_t rows = (left->block[0] + GR_PRODUCT_STRIP - 1) / GR_PRODUCT_STRIP;
+    int64_t most = (theirs > elements ? theirs : elements) / width / GR_PRODUCT_STRIP;
+
+    rows = rows > most ? most : rows;
+    return (rows < 1 ? 1 : rows) * GR_PRODUCT_STRIP;
+}
+
+/* The right side is whole. */
+static granary_err
+tile_by_rows(struct tiling *t, size_t i, const struct gr_tiled *left, const struct gr_tiled *right, int64_t rows)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    struct gr_tiled *out = &t->tiled[i];
+    gr_attrs attrs = gr_chunks_attrs(t->chunks);
+    struct gr_tiled strips, whole;
+    granary_err err = grid_rechunk(t, i, left, (int64_t[8]){rows, left->grid->shape[1]}, &strips);
+
+    if (err == GRANARY_OK) {
+        err = grid_rechunk(t, i, right, right->grid->shape, &whole);
+    }
+    if (err == GRANARY_OK) {
+        err = tiled_init_grid(t, out, 2, step->type->shape, (int64_t[8]){strips.grid->block[0], step->type->shape[1]});
+    }
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_string("dtype", granary_dtype_name(step->type->dtype)));
+    for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
+        const struct gr_piece pair[2] = {strips.pieces[n], whole.pieces[0]};
+
+        out->pieces[n] = tiling_add(t, i, GR_CHUNK_matmul, attrs, pair, 2, out->bytes[n]);
+        err = gr_chunks_error(t->chunks);
+    }
+    return err;
+}
+
+static granary_err
+tile_by_sums(struct tiling *t, size_t i, const struct gr_tiled *left, const struct gr_tiled *right, int64_t block)
+{
+    granary_dtype dtype = t->steps->steps[i].type->dtype;
+    struct gr_piece *pieces = NULL;
+    size_t count = 0;
+    granary_err err = tall_products(t, i, left, right, block, dtype, &pieces, &count);
+
+    return err == GRANARY_OK ? tall_add_up(t, i, pieces, count, gr_product_sum_dtype(dtype)) : err;
+}
+
 granary_err
 tile_matmul(struct tiling *t, size_t i)
 {
-    return t->steps->steps[i].type->dims == 2 ? tile_matrices(t, i) : tile_stacks(t, i);
+    const struct gr_step *step = &t->steps->steps[i];
+    const struct gr_tiled *left = &t->tiled[step->inputs[0]], *right = &t->tiled[step->inputs[1]];
+    int64_t m = left->grid->shape[0], k = left->grid->shape[1], n = right->grid->shape[1];
+    enum gr_product_way way;
+    int64_t rows;
+
+    if (step->type->dims != 2) {
+        return tile_stacks(t, i);
+    }
+    way = gr_product_way(m, k, n);
+    if (way == GR_PRODUCT_BY_ROWS) {
+        rows = rows_of_strips(t, left->grid, k > n ? (k > 0 ? k : 1) : (n > 0 ? n : 1));
+        if (fits(t, rows * k, k * n, rows * n)) {
+            return tile_by_rows(t, i, left, right, rows);
+        }
+    } else if (way == GR_PRODUCT_BY_SUMS) {
+        rows = gr_product_block(m, n);
+        if (fits(t, m * rows, rows * n, m * n)) {
+            return tile_by_sums(t, i, left, right, rows);
+        }
+    }
+    return tile_matrices(t, i);
 }

@@ -35,7 +35,7 @@ place_attrs(struct tiling *t, size_t i, const struct gr_grid *grid, size_t block
     int64_t offset[8], size[8];
 
     grid_block(grid, block, offset, size);
-    offset[0] += gr_tensor_part(shape[0], params->part, params->parts);
+    offset[0] += gr_tensor_part(shape[0], params->part, params->parts, params->align);
     gr_attrs_add(t->chunks, own, gr_attr_new_ints("shape", shape, (size_t)grid->dims));
     gr_attrs_add(t->chunks, own, gr_attr_new_ints("offset", offset, (size_t)grid->dims));
     return own;

@@ -47,11 +47,46 @@ def options():
 
 # ---- places ----
 
+class OnCommand:
+    """`--on WHERE`."""
+
+    def __init__(self, *where):
+        self.where = where
+
+    def __call__(self, front, case, plan, cutting, outputs):
+        front.ask(case, *cutting, '--on', *self.where, *outputs)
+
+
+class OnDask:
+    """What `--on dask:ADDRESS` does, by one process for all questions: Python's imports take longer than most of them."""
+
+    def __init__(self, address, workers):
+        import distributed
+        import granary.dask
+        from granary.dask import _drive, _plan, _results
+
+        self.connect, self.drive, self.plan, self.results = granary.connect, _drive, _plan, _results
+        self.client = distributed.Client(address, timeout=300)
+        self.client.wait_for_workers(workers, timeout=300)
+
+    def __call__(self, front, case, plan, cutting, outputs):
+        session = self.connect(front.instance.environment['GRANARY_INSTANCE'])
+        futures, key, nodes = self.drive.run(self.client, self.plan.Plan.of(plan)), self.results.fresh(), {}
+        held = {name: self.results.here(self.client, session, future) for name, future in futures.items()}  # as long as they are read
+        for target in plan['targets']:
+            self.results.keep(session, held[target['name']], f'{key}-{target["name"]}', target['name'])
+            nodes[target['name']] = {'op': 'array' if target['kind'] == 'tensor' else 'table', 'name': f'{key}-{target["name"]}/{target["name"]}'}
+        words = ['-o', f'result={outputs[1]}', '--discard'] if case.command == 'sql' else outputs
+        front.command('run', *words, '-', text=json.dumps({'nodes': nodes, 'targets': list(nodes)}))
+        for name in nodes:
+            front.command('forget', f'{key}-{name}')
+
+
 @contextlib.contextmanager
 def local(given):
-    """Private instances of this machine. What --on takes."""
+    """Private instances of this machine. What has the tables, and what runs a plan."""
     with tempfile.TemporaryDirectory(prefix='granary-suite-') as directory:
-        yield given.data or directory, [f'local:{given.nodes}', '-e', '1', '--memory', given.node_memory]
+        yield given.data or directory, OnCommand(f'local:{given.nodes}', '-e', '1', '--memory', given.node_memory)
 
 
 @contextlib.contextmanager
@@ -82,9 +117,10 @@ def dask(given):
         for node in cluster.nodes:
             node.start([sys.executable, '/usr/bin/dask-worker', address, '--preload', 'granary.dask', '--name', node.name, '--nthreads', '2', '--no-nanny',
                         '--memory-limit', '0', '--no-dashboard', '--local-directory', '/tmp/dask'])
-        waiting = f'import distributed; distributed.Client({address!r}, timeout=60).wait_for_workers({given.nodes}, timeout=60)'
-        cluster.head.run([sys.executable, '-c', waiting], timeout=150)
-        yield directory, [f'dask:{address}']
+        sys.path.insert(0, os.path.join(os.path.dirname(given.binaries), 'python'))
+        on = OnDask(address, given.nodes)
+        yield directory, on
+        on.client.close()
 
 
 @contextlib.contextmanager
@@ -99,7 +135,7 @@ def ssh(given):
         os.environ['PATH'] = os.pathsep.join([str(program.parent), given.binaries, os.environ['PATH']])
         results = pathlib.Path(directory, 'results')
         results.mkdir(exist_ok=True)
-        yield directory, [f'ssh:{",".join(node.name for node in cluster.nodes)}', '--directory', str(results)]
+        yield directory, OnCommand(f'ssh:{",".join(node.name for node in cluster.nodes)}', '--directory', str(results))
 
 
 # ---- one question ----
@@ -119,14 +155,12 @@ class Front:
     def ask(self, case, *arguments):
         return self.command(case.command, *arguments, case.text if case.command == 'sql' else '-', text=None if case.command == 'sql' else case.text)
 
-    def answers(self, case, kinds, *arguments):
-        """The digest of each target, and the seconds it took."""
+    def answers(self, case, kinds, ask):
+        """The digest of each target, and the seconds it took. ask: has them written, with these options of the command"""
         files = {name: self.directory / f'{name}.{"npy" if kind == "tensor" else "csv"}' for name, kind in kinds.items()}
+        outputs = ['-o', files['result']] if case.command == 'sql' else ['--discard', *[word for name, file in files.items() for word in ('-o', f'{name}={file}')]]
         begin = time.monotonic()
-        if case.command == 'sql':
-            self.ask(case, *arguments, '-o', files['result'])
-        else:
-            self.ask(case, *arguments, '--discard', '--no-recall', *[word for name, file in files.items() for word in ('-o', f'{name}={file}')])
+        ask(outputs)
         seconds = time.monotonic() - begin
         found = {name: self.digest(file, case.free) for name, file in files.items()}
         for file in files.values():
@@ -158,18 +192,18 @@ def gathering(plan, case):
     return wrong
 
 
-def try_case(front, case, where):
+def try_case(front, case, on):
     given = front.given
     cutting = ['--fragments', given.partitions or given.nodes, '--fragment-bytes', given.smallest]
     plan = json.loads(front.ask(case, *cutting))
     kinds = {target['name']: target['kind'] for target in plan['targets']}
-    one, alone = front.answers(case, kinds)
-    several, together = front.answers(case, kinds, *cutting, '--on', *where)
+    one, alone = front.answers(case, kinds, lambda outputs: front.ask(case, *outputs))
+    several, together = front.answers(case, kinds, lambda outputs: on(front, case, plan, cutting, outputs))
     return {'identical': one == several, 'gathered': gathering(plan, case), 'allowed': bool(plan['gathered']), 'stages': len(plan['stages']),
             'one': alone, 'several': together}
 
 
-def try_suite(front, data, suite, where):
+def try_suite(front, data, suite, on):
     data.make(suite, front.command)
     if suite == 'tpch':
         for table in TABLES['tpch']:
@@ -179,7 +213,7 @@ def try_suite(front, data, suite, where):
         if front.given.questions and case.name not in front.given.questions:
             continue
         try:
-            found = try_case(front, case, where)
+            found = try_case(front, case, on)
             fine = found['identical'] and not found['gathered']
             print(f'{"ok    " if fine else "WRONG "} {suite} {case.name}: {"identical" if found["identical"] else "DIFFERENT"}, {found["stages"]} stages, '
                   f'{found["one"]:.1f} s on one, {found["several"]:.1f} s on {front.given.nodes} {"; ".join(found["gathered"])}', flush=True)
@@ -202,11 +236,11 @@ def main():
         os.makedirs(given.data, exist_ok=True)
     if given.driver != 'local':
         machines.isolate()
-    with {'dask': dask, 'ssh': ssh, 'local': local}[given.driver](given) as (directory, where), CommandLine(given.binaries, memory=given.memory) as instance:
+    with {'dask': dask, 'ssh': ssh, 'local': local}[given.driver](given) as (directory, on), CommandLine(given.binaries, memory=given.memory) as instance:
         instance.environment['GRANARY_RECALL'] = 'off'
         front = Front(given, instance, directory)
         data = Data(given.binaries, directory, given.format, given.scale, given.rows)
-        fine = [try_suite(front, data, suite, where) for suite in given.suite or TABLES]
+        fine = [try_suite(front, data, suite, on) for suite in given.suite or TABLES]
     return not all(fine)
 
 

@@ -20,8 +20,8 @@ binaries, questions, partitions, count = sys.argv[1:5]
 chosen = sys.argv[5:]
 
 # What is gathered although it is cut, by the name of a case: none but these.
-GATHERED = {'cumsum': 'window', 'rolling': 'window', 'slice': 'slice', 'sample': 'sample', 'whole window': 'window', 'recursive': 'recurse',
-            'not in': 'join', 'beside': 'concat', 'described': 'describe', 'matmul': 'matmul', 'matmul and sum': 'matmul', 'transposed': 'transpose', 'melt': 'melt', 'duplicated': 'duplicated'}
+GATHERED = {'cumsum': 'window', 'running floats': 'window', 'weighted': 'window', 'slice': 'slice', 'sample': 'sample', 'recursive': 'recurse',
+            'not in': 'join', 'beside': 'concat', 'described': 'describe', 'matmul of few': 'matmul', 'transposed': 'transpose', 'melt': 'melt', 'duplicated': 'duplicated'}
 
 # (name, statement): over a (k, s, x, d: nulls and repetitions), b (k, y: fewer keys, repeated) and c (k, z: small).
 STATEMENTS = [
@@ -62,6 +62,8 @@ STATEMENTS = [
     ('unequal', "SELECT a.k, z FROM a JOIN c ON a.k < c.k AND a.x > 0.97"),
     ('mixed keys', "SELECT a.k, s, y FROM a JOIN b ON a.k = b.y"),
     ('self', "SELECT p.k, q.x FROM a p JOIN a q ON p.k = q.k AND p.d = q.d WHERE p.x > 0.9"),
+    ('hot on both sides', "SELECT p.k, x, y FROM (SELECT CASE WHEN k < 150 THEN 1 ELSE k END AS k, x FROM a) p JOIN "
+     "(SELECT CASE WHEN k < 300 AND k > 210 THEN 250 WHEN k = 201 THEN 1 ELSE k END AS k, y FROM b) q ON p.k = q.k"),
     ('three', "SELECT s, sum(y) AS t FROM a JOIN b ON a.k = b.k JOIN c ON b.k = c.k GROUP BY s ORDER BY t, s"),
     ('exists', "SELECT k, x FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.k = a.k AND b.y > 0.5)"),
     ('not exists', "SELECT k, x FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.k = a.k)"),
@@ -83,6 +85,19 @@ STATEMENTS = [
     ('top of each', "SELECT * FROM (SELECT k, x, row_number() OVER (PARTITION BY k ORDER BY x DESC) AS r FROM a) WHERE r <= 2"),
     ('windowed twice', "WITH w AS (SELECT k, x, row_number() OVER (PARTITION BY k ORDER BY x) AS r FROM a) SELECT p.k, p.x, q.x AS y FROM w p JOIN w q ON p.k = q.k AND p.r = q.r + 1"),
     ('whole window', "SELECT k, sum(x) OVER () AS t FROM a"),
+    ('whole windows', "SELECT s, x, avg(x) OVER () AS m, count(d) OVER () AS n, max(s) OVER () AS l FROM a"),
+    ('numbered', "SELECT k, x, row_number() OVER (ORDER BY x DESC, s) AS r FROM a"),
+    ('numbered as it stands', "SELECT k, s, row_number() OVER () AS r FROM a WHERE x > 0.2"),
+    ('ranked', "SELECT k, d, rank() OVER (ORDER BY d) AS r, dense_rank() OVER (ORDER BY d) AS e FROM a"),
+    ('running integers', "SELECT k, x, sum(k) OVER (ORDER BY x) AS t, count(k) OVER (ORDER BY x) AS n FROM a"),
+    ('running rows', "SELECT k, x, sum(k) OVER (ORDER BY x, k ROWS UNBOUNDED PRECEDING) AS t, max(s) OVER (ORDER BY x, k ROWS UNBOUNDED PRECEDING) AS m FROM a"),
+    ('running floats', "SELECT k, x, sum(x) OVER (ORDER BY k) AS t FROM a"),
+    ('lag and lead', "SELECT k, s, x, lag(s) OVER (ORDER BY x) AS p, lead(k, 3) OVER (ORDER BY x) AS q FROM a"),
+    ('lag of joined', "SELECT a.k, y, lag(y) OVER (ORDER BY y, x) AS p FROM a JOIN b ON a.k = b.k"),
+    ('lag of few', "SELECT k, x, lag(x, 2) OVER (ORDER BY x) AS p FROM a WHERE x > 0.995"),
+    ('lag of none', "SELECT k, lag(x, 2) OVER (ORDER BY x) AS p, row_number() OVER (ORDER BY x) AS r FROM a WHERE x > 2"),
+    ('numbered and joined', "WITH w AS (SELECT k, x, row_number() OVER (ORDER BY x) AS r FROM a) SELECT p.k, p.x - q.x AS d FROM w p JOIN w q ON p.r = q.r + 1"),
+    ('one hot key', "SELECT k, h, row_number() OVER (ORDER BY h) AS r FROM (SELECT k, CASE WHEN k < 290 THEN 1 ELSE k END AS h FROM a)"),
     ('unnest', "SELECT k, u FROM (SELECT k, [x, x * 2] AS l FROM a), UNNEST(l) AS t(u)"),
     ('recursive', "WITH RECURSIVE r(n) AS (SELECT min(k) FROM a UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT n FROM r"),
     ('constant', "SELECT 1 AS one"),
@@ -113,6 +128,12 @@ def graphs(read):
         ('concat and head', {'a': a, 'b': b, 'u': node('concat', ['b', 'a']), 'answer': node('head', ['u'], rows=1500)}),
         ('beside', {'a': a, 'p': node('select', ['a'], columns=['k']), 'q': node('select', ['a'], columns=['x']),
                     'answer': node('concat', ['p', 'q'], axis=1)}),
+        ('rolled', {'a': a, 'answer': node('window', ['a'], columns={'m': 'rolling_mean(x, 5)', 's': 'moving_sum(x, 3)', 'p': 'diff(x)'})}),
+        ('centred', {'a': a, 's': sort, 'answer': node('window', ['s'], columns={'m': 'rolling_median(x, 7, 1, true)', 'r': 'cumcount()'})}),
+        ('cumulated', {'a': a, 'answer': node('window', ['a'], columns={'c': 'cumsum(k)', 'k': 'cummax(k)', 'n': 'cummin(s, true)', 'r': 'row_number()'})}),
+        ('weighted', {'a': a, 'answer': node('window', ['a'], columns={'e': 'ewm_mean(x, 0.5)'})}),
+        ('order of one key', {'a': a, 'h': node('assign', ['a'], columns={'h': 'case when k < 290 then 1 else k end'}), 's': node('sort', ['h'], by=['h']),
+                              'answer': node('groupby', ['s'], keys=['d'], aggregate={'f': 'first(x)', 'l': 'list(k)'})}),
         ('slice', {'a': a, 'answer': node('slice', ['a'], start=10, stop=900, step=7)}),
         ('sample', {'a': a, 'answer': node('sample', ['a'], rows=20)}),
         ('melt', {'a': a, 'answer': node('melt', ['a'], id_vars=['k'], value_vars=['x'])}),
@@ -132,6 +153,8 @@ def tensors():
     y = node('random', shape=[301, 7], seed=6, distribution='normal')
     v = node('random', shape=[7], seed=7)
     both = {'x': x, 'y': y, 'v': v}
+    tall = {'x': node('random', shape=[500001, 7], seed=5), 'y': node('random', shape=[50003, 64], seed=6, distribution='normal'), 'v': v,
+            'b': node('random', shape=[500001], seed=9), 'c': node('random', shape=[50003], seed=10)}
     return [
         ('tensor', {'answer': x}),
         ('element-wise', {**both, 'p': node('multiply', ['x', 'y']), 'q': node('subtract', ['p', 'v']), 'answer': node('maximum', ['q'], value=0)}),
@@ -143,8 +166,18 @@ def tensors():
         ('argmax', {**both, 'answer': node('argmax', ['y'], axes=[0])}),
         ('argmax of all', {**both, 'answer': node('argmax', ['y'])}),
         ('integers', {'a': node('arange', stop=1000), 'b': node('multiply', ['a'], value=3), 'answer': node('prod', ['b'], axes=[0])}),
-        ('matmul', {**both, 'w': node('random', shape=[7, 5], seed=8), 'answer': node('matmul', ['x', 'w'])}),
-        ('matmul and sum', {**both, 'w': node('random', shape=[7, 5], seed=8), 'p': node('matmul', ['x', 'w']), 'answer': node('mean', ['p'], axes=[0])}),
+        ('matmul of few', {**both, 'w': node('random', shape=[7, 5], seed=8), 'answer': node('matmul', ['x', 'w'])}),
+        ('matmul', {**tall, 'w': node('random', shape=[7, 5], seed=8), 'answer': node('matmul', ['x', 'w'])}),
+        ('matmul and argmax', {**tall, 'w': node('random', shape=[7, 5], seed=8), 'p': node('matmul', ['x', 'w']), 'answer': node('argmax', ['p'], axes=[0])}),
+        ('matrix and vector', {**tall, 'answer': node('matmul', ['x', 'v'])}),
+        ('gram', {**tall, 't': node('transpose', ['x']), 'g': node('matmul', ['t', 'x']), 'answer': node('cholesky', ['g'])}),
+        ('vector and matrix', {**tall, 'answer': node('matmul', ['b', 'x'])}),
+        ('einsum', {**tall, 'answer': node('einsum', ['x', 'b'], subscripts='ij,i->j')}),
+        ('q', {**tall, 'p': node('qr', ['y'], part='q'), 'r': node('qr', ['y'], part='r'), 'answer': node('matmul', ['p', 'r'])}),
+        ('u', {**tall, 'p': node('svd', ['y'], part='u'), 'answer': node('sum', ['p'], axes=[0])}),
+        ('s', {**tall, 'answer': node('svd', ['y'], part='s')}),
+        ('least squares', {**tall, 'answer': node('lstsq', ['y', 'c'])}),
+        ('stacks', {'x': node('random', shape=[40, 30, 20], seed=1), 'y': node('random', shape=[40, 20, 25], seed=2), 'answer': node('matmul', ['x', 'y'])}),
         ('transposed', {**both, 'answer': node('transpose', ['x'])}),
         ('tensor to frame', {**both, 'f': node('from_tensor', ['x'], columns=list('abcdefg')), 'g': node('filter', ['f'], where='a > 0.3'),
                              'answer': node('sort', ['g'], by=['b'])}),

@@ -211,7 +211,7 @@ FLOATS = ['sum', 'prod', 'max', 'min', 'mean', 'nansum', 'nanprod', 'nanmax', 'n
 
 
 def tensor(granary, values):
-    name = {'f8': 'float64', 'f4': 'float32', 'i8': 'int64', 'i4': 'int32', 'u1': 'uint8', 'b1': 'bool'}[values.dtype.str[1:]]
+    name = {'f8': 'float64', 'f4': 'float32', 'i8': 'int64', 'i4': 'int32', 'u1': 'uint8', 'b1': 'bool', 'c16': 'complex128'}[values.dtype.str[1:]]
     return {'op': 'array', 'ids': [granary.put_tensor(values)], 'shape': list(values.shape), 'dtype': name}
 
 
@@ -282,6 +282,58 @@ def check_fused_reduction(granary, rng):
             check_alive(error)
     for key in keys:
         granary.delete(key)
+
+
+def in_parts(granary, values, parts, align):
+    """Parts of a tensor as `split` gives them, each an array of its own."""
+    units = -(-len(values) // align)
+    borders = [min(len(values), (units // parts * p + min(p, units % parts)) * align) for p in range(parts + 1)]
+    return [(tensor(granary, np.ascontiguousarray(values[a:b])), b - a) for a, b in zip(borders, borders[1:])]
+
+
+def kept(granary, nodes, chunk_bytes=0):
+    """The result x of a graph, as an array of one chunk that others read."""
+    return tensor(granary, np.ascontiguousarray(granary.run(nodes, 'x', chunk_bytes=chunk_bytes)))
+
+
+def stacked(granary, made):
+    return {**{f's{i}': one for i, one in enumerate(made)}, 's': {'op': 'concatenate', 'inputs': [f's{i}' for i in range(len(made))]}}
+
+
+def check_tall(granary, rng):
+    """Products and factorisations whose blocks are in several places, with the bytes of one place."""
+    for rows, m, n, block, dtype, parts in ((100, 3, 5, 16, 'f8', 3), (97, 4, 1, 8, 'f4', 4), (64, 2, 3, 64, 'i8', 1), (50, 3, 2, 4, 'c16', 5), (33, 2, 2, 8, '?', 2)):
+        left, right = (np.asarray(rng.normal(0, 3, (rows, k)), dtype=dtype if dtype != '?' else 'f8') for k in (m, n))
+        left, right = (left > 0, right > 0) if dtype == '?' else (left, right)
+        made = []
+        for (a, count), (b, _) in zip(in_parts(granary, left, parts, block), in_parts(granary, right, parts, block)):
+            nodes = {'a': a, 't': {'op': 'transpose', 'input': 'a'}, 'b': b, 'x': {'op': 'product_partial', 'inputs': ['t', 'b'], 'block': block}}
+            made.append(kept(granary, nodes, 64))
+            assert made[-1]['shape'] == [-(-count // block) * m, n], made[-1]
+        ours = granary.run({**stacked(granary, made), 'x': {'op': 'product_combine', 'input': 's', 'rows': m, 'dtype': left.dtype.name}}, 'x')
+        whole = kept(granary, {'a': tensor(granary, left), 't': {'op': 'transpose', 'input': 'a'}, 'b': tensor(granary, right), 'x': {'op': 'product_partial', 'inputs': ['t', 'b'], 'block': block}})
+        once = granary.run({'s': whole, 'x': {'op': 'product_combine', 'input': 's', 'rows': m, 'dtype': left.dtype.name}}, 'x')
+        assert ours.tobytes() == once.tobytes() and ours.dtype == left.dtype and np.allclose(ours, left.T @ right, rtol=1e-4, atol=1e-4), (dtype, ours, left.T @ right)
+    for rows, n, block, align, parts in ((100, 5, 16, 16, 3), (67, 4, 8, 16, 2), (200, 7, 7, 14, 5), (41, 3, 8, 8, 1)):
+        values = rng.normal(size=(rows, n))
+        split = in_parts(granary, values, parts, align)
+        factors = [kept(granary, {'a': a, 'x': {'op': 'qr_partial', 'input': 'a', 'block': block}}, 64) for a, _ in split]
+        stack = stacked(granary, factors)
+        q, r = (granary.run({**stack, 'x': {'op': 'qr_combine', 'input': 's', 'part': part}}, 'x') for part in 'qr')
+        rest = {'op': 'qr_apply', 'inputs': ['a', 'q'], 'block': block, 'rows': rows, 'parts': parts, 'align': align}
+        own = [granary.run({'a': a, 'q': tensor(granary, q), 'x': {**rest, 'part': p}}, 'x') for p, (a, _) in enumerate(split)]
+        whole = granary.run({'a': tensor(granary, values), 'q': tensor(granary, q), 'x': {**rest, 'part': 0, 'parts': 1}}, 'x')
+        assert np.concatenate(own).tobytes() == whole.tobytes(), (rows, n)
+        assert np.allclose(whole @ r, values) and np.allclose(whole.T @ whole, np.eye(n)) and np.allclose(np.tril(r, -1), 0)
+    a, b = tensor(granary, rng.normal(size=(20, 3))), tensor(granary, rng.normal(size=(20, 2)))
+    empty = tensor(granary, np.zeros((0, 3)))
+    for words, node in ((['do not fit'], {'op': 'product_partial', 'inputs': ['a', 'b'], 'block': 4}), (["'block'"], {'op': 'product_partial', 'inputs': ['t', 'b'], 'block': 0}),
+                        (['no whole products'], {'op': 'product_combine', 'input': 'a', 'rows': 3, 'dtype': 'float64'}), (['no product'], {'op': 'product_combine', 'input': 'a', 'rows': 4, 'dtype': 'int8'}),
+                        (["'block' is 2", '3 columns'], {'op': 'qr_partial', 'input': 'a', 'block': 2}), (['not empty'], {'op': 'qr_partial', 'input': 'e', 'block': 4}),
+                        (['is not part 1 of 2'], {'op': 'qr_apply', 'inputs': ['a', 'q'], 'block': 4, 'rows': 20, 'part': 1, 'parts': 2}),
+                        (["'part' is 2 of 2"], {'op': 'qr_apply', 'inputs': ['a', 'q'], 'block': 4, 'rows': 20, 'part': 2, 'parts': 2}),
+                        (['no q'], {'op': 'qr_apply', 'inputs': ['a', 'q'], 'block': 4, 'rows': 20}), (["'part'"], {'op': 'qr_combine', 'input': 'a', 'part': 'u'})):
+        granary.fails({'a': a, 'b': b, 'e': empty, 'q': tensor(granary, np.eye(3)), 't': {'op': 'transpose', 'input': 'a'}, 'x': node}, 'x', *words)
 
 
 def check_types(granary, rng):
@@ -369,6 +421,7 @@ def main(seed):
         check_hot(granary, rng)
         check_reductions(granary, rng)
         check_fused_reduction(granary, rng)
+        check_tall(granary, rng)
         check_refusals(granary, rng)
         check_damage(granary, rng)
 

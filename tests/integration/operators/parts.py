@@ -141,6 +141,17 @@ with Instance(executors=2) as granary:
              for part in range(2)]
     assert sum(int(size['c'].values[0]) for size in sizes) == 2_400_000 and int(sizes[1]['m'].values[0]) == 2_399_999
     assert min(int(size['c'].values[0]) for size in sizes) > 500_000, 'one part has nearly all'
+    # Row groups are cut where parts meet, unless they are small.
+    at = 0
+    for part in range(4):
+        quarter = {**groups, 'part': part, 'parts': 4}
+        told = granary.run({'t': quarter, 'x': {'op': 'aggregate', 'input': 't', 'aggregate': {'c': 'size', 'l': 'min(n)', 'm': 'max(n)'}}}, 'x')
+        size, least, most = (int(told[name].values[0]) for name in 'clm')
+        assert (least, most) == (at, at + size - 1) and abs(size - 600_000) < 10, f'part {part} has {size} rows: {least} to {most}'
+        kept = {'t': quarter, 'x': {'op': 'filter', 'input': 't', 'where': f'n < {at + 2} or n >= {at + size - 1}'}}
+        assert list(granary.run(kept, 'x')['n'].values) == [at, at + 1, at + size - 1]
+        at += size
+    assert at == 2_400_000
     kept = {'t': {**groups, 'part': 0, 'parts': 2}, 'x': {'op': 'filter', 'input': 't', 'where': 'n = 5 or n = 2399999'}}
     assert list(granary.run(kept, 'x')['n'].values) == [5]
 

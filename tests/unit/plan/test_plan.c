@@ -423,21 +423,41 @@ broadcasting_does_not_make_huge_blocks(void **state)
     assert_true(world_ops(world, "reduce_map") >= 9537); /* 10^10 elements in blocks of 8 MiB */
 }
 
+/* Rows by strips of 512 beside a right side that is whole; blocks of a long inner dimension, and a tree of their sums. */
+static void
+tall_products_are_cut_by_shape(void **state)
+{
+    struct world *world = *state;
+
+    world_must(world, "{\"nodes\": {\"a\": {\"op\": \"random\", \"shape\": [3000, 30], \"chunk\": [700, 7]},"
+                      "\"b\": {\"op\": \"random\", \"shape\": [30, 20], \"chunk\": [4, 3]},"
+                      "\"c\": {\"op\": \"matmul\", \"inputs\": [\"a\", \"b\"]}}, \"targets\": \"c\"}");
+    assert_splits(world, "c", 3, 1);
+    assert_int_equal(world_ops(world, "matmul"), 3); /* 1024 rows each */
+    world_reset(world);
+    world_must(world, "{\"nodes\": {\"a\": {\"op\": \"random\", \"shape\": [30, 100000], \"chunk\": [7, 7000]},"
+                      "\"b\": {\"op\": \"random\", \"shape\": [100000, 20], \"chunk\": [999, 3]},"
+                      "\"c\": {\"op\": \"matmul\", \"inputs\": [\"a\", \"b\"]}}, \"targets\": \"c\"}");
+    assert_splits(world, "c", 1, 1);
+    assert_int_equal(world_ops(world, "matmul"), 4); /* 32768 columns each */
+    assert_int_equal(world_ops(world, "map"), 3);
+}
+
 static void
 a_product_reads_no_more_than_fits(void **state)
 {
     struct world *world = *state;
 
     world_must(world, "{\"nodes\": {\"a\": {\"op\": \"random\", \"shape\": [64, 64], \"chunk\": [16, 8]},"
-                      "\"b\": {\"op\": \"random\", \"shape\": [64, 64], \"chunk\": [16, 32]},"
+                      "\"b\": {\"op\": \"random\", \"shape\": [64, 5000], \"chunk\": [16, 2500]},"
                       "\"c\": {\"op\": \"matmul\", \"inputs\": [\"a\", \"b\"]}}, \"targets\": \"c\"}");
     assert_splits(world, "c", 4, 2);
     assert_int_equal(world_ops(world, "matmul"), 8);
     assert_int_equal(world_ops(world, "assemble"), 16);
     world_reset(world);
-    world->options.memory_bytes = 32768; /* a pair of blocks is 3 KiB */
+    world->options.memory_bytes = 1600000; /* a pair of blocks has 161024 bytes */
     world_must(world, "{\"nodes\": {\"a\": {\"op\": \"random\", \"shape\": [64, 64], \"chunk\": [16, 8]},"
-                      "\"b\": {\"op\": \"random\", \"shape\": [64, 64], \"chunk\": [16, 32]},"
+                      "\"b\": {\"op\": \"random\", \"shape\": [64, 5000], \"chunk\": [16, 2500]},"
                       "\"c\": {\"op\": \"matmul\", \"inputs\": [\"a\", \"b\"]}}, \"targets\": \"c\"}");
     assert_int_equal(world_ops(world, "matmul"), 8 * 4);
     assert_int_equal(world_ops(world, "map"), 8 * 3);
@@ -517,6 +537,7 @@ main(void)
         cmocka_unit_test_setup_teardown(tensors_are_cut_as_asked_or_by_size, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(operands_cut_differently_are_reassembled, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(broadcasting_does_not_make_huge_blocks, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(tall_products_are_cut_by_shape, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(a_product_reads_no_more_than_fits, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(tensors_of_no_elements_have_one_chunk, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(explain_tells_the_whole_plan, world_setup, world_teardown),

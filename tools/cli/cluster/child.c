@@ -3,15 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 
@@ -109,26 +112,40 @@ child_run(const char *const *argv, const char *input, bool quiet, struct gr_buf 
     return err;
 }
 
+/* Start a command that ends with this thread at the latest. */
+static granary_err
+start(const char *const *argv, int in, int out, int err_fd, pid_t *ret_pid)
+{
+    pid_t parent = getpid();
+    pid_t pid = fork();
+
+    if (pid < 0) {
+        return gr_fail_errno("%s", argv[0]);
+    }
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() == parent) {
+            become(argv, in, out, err_fd);
+        }
+        _exit(NO_COMMAND);
+    }
+    *ret_pid = pid;
+    return GRANARY_OK;
+}
+
 granary_err
 child_start(const char *const *argv, pid_t *ret_pid, int *ret_pidfd, int *ret_output)
 {
     int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     int output = memfd_create("output", MFD_CLOEXEC);
     int pidfd = -1;
-    pid_t pid = -1, parent = getpid();
-    granary_err err = null_fd < 0 || output < 0 || (pid = fork()) < 0 ? gr_fail_errno("%s", argv[0]) : GRANARY_OK;
+    pid_t pid = -1;
+    granary_err err = null_fd < 0 || output < 0 ? gr_fail_errno("%s", argv[0]) : GRANARY_OK;
 
-    if (pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (getppid() == parent) {
-            become(argv, null_fd, output, output);
-        }
-        _exit(NO_COMMAND);
-    }
+    err = err == GRANARY_OK ? start(argv, null_fd, output, output, &pid) : err;
     if (err == GRANARY_OK && (pidfd = gr_pidfd_open(pid)) < 0) {
         err = gr_fail_errno("%s", argv[0]);
-        (void)kill(pid, SIGKILL);
-        (void)waitpid(pid, NULL, 0);
+        child_kill(pid);
     }
     gr_fd_close(&null_fd);
     if (err != GRANARY_OK) {
@@ -139,6 +156,54 @@ child_start(const char *const *argv, pid_t *ret_pid, int *ret_pidfd, int *ret_ou
     *ret_pidfd = pidfd;
     *ret_output = output;
     return GRANARY_OK;
+}
+
+granary_err
+child_talk(const char *const *argv, pid_t *ret_pid, int *ret_socket)
+{
+    int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int ends[2] = {-1, -1};
+    granary_err err = null_fd < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0
+                          ? gr_fail_errno("%s", argv[0])
+                          : GRANARY_OK;
+
+    err = err == GRANARY_OK ? start(argv, ends[1], ends[1], null_fd, ret_pid) : err;
+    gr_fd_close(&null_fd);
+    gr_fd_close(&ends[1]);
+    if (err != GRANARY_OK) {
+        gr_fd_close(&ends[0]);
+        return err;
+    }
+    *ret_socket = ends[0];
+    return GRANARY_OK;
+}
+
+void
+child_kill(pid_t pid)
+{
+    (void)kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+}
+
+void
+child_end(pid_t pid, int64_t deadline_ns)
+{
+    struct pollfd poller = {.fd = gr_pidfd_open(pid), .events = POLLIN};
+
+    if (poller.fd >= 0) {
+        while (poll(&poller, 1, gr_left_ms(deadline_ns)) < 0 && errno == EINTR) {
+        }
+        gr_fd_close(&poller.fd);
+    }
+    child_kill(pid);
+}
+
+granary_err
+child_said(int output, struct gr_buf *out)
+{
+    add_all(output, out);
+    return gr_buf_ok(out) ? GRANARY_OK : gr_no_memory("output");
 }
 
 void
@@ -152,7 +217,7 @@ child_message(int output, char ret_message[CHILD_MESSAGE_MAX])
     char *line, *at;
 
     ret_message[n < 0 ? 0 : n] = '\0';
-    for (n = (ssize_t)strlen(ret_message); n > 0 && ret_message[n - 1] == '\n'; n--) {
+    for (n = (ssize_t)strlen(ret_message); n > 0 && (ret_message[n - 1] == '\n' || ret_message[n - 1] == '\r'); n--) {
         ret_message[n - 1] = '\0';
     }
     for (line = ret_message, at = ret_message; (at = strstr(at, mark)) != NULL; at++) {

@@ -3,6 +3,7 @@
 #define CLI_CLUSTER_CHILD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/text/buf.h"
@@ -28,6 +29,17 @@ granary_err child_run(const char *const *argv, const char *input, bool quiet, st
  * Errors      errno's. A command that is not there ends with status 127, and says so
  */
 granary_err child_start(const char *const *argv, pid_t *ret_pid, int *ret_pidfd, int *ret_output);
+
+/* All that it has printed and said so far, appended. Errors: ENOMEM */
+granary_err child_said(int output, struct gr_buf *out);
+
+/* Start a command that ends with this thread at the latest, and that reads from and prints to a socket, to be closed. Errors: errno's */
+granary_err child_talk(const char *const *argv, pid_t *ret_pid, int *ret_socket);
+
+/* End it, whatever it is at, and wait for that. */
+void child_kill(pid_t pid);
+/* The same, when it has not ended by itself until then. */
+void child_end(pid_t pid, int64_t deadline_ns);
 
 /* The last line that a command of ours has said, without its beginning; or the last one at all. */
 void child_message(int output, char ret_message[CHILD_MESSAGE_MAX]);

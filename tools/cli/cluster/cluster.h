@@ -6,7 +6,10 @@
 
 extern const struct command cluster_up;
 extern const struct command cluster_status;
+extern const struct command cluster_top;
+extern const struct command cluster_why;
 extern const struct command cluster_down;
+extern const struct command cluster_look;
 extern const struct command cluster_node;
 extern const struct command cluster_fragment;
 

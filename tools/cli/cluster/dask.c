@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,11 +25,13 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text/buf.h"
+#include "cli/cluster/child.h"
 #include "cli/cluster/node.h"
 #include "granary/hold.h"
 
 #define CHUNKS_MOST  (1 << 24)
 #define MESSAGE_MOST 4096
+#define NODES_MS     15000 /* for all workers to tell of themselves */
 
 struct dask {
     pid_t pid;
@@ -179,6 +182,85 @@ dask_workers(const struct dask *dask)
 {
     return dask->workers;
 }
+
+/* ---- its nodes ---- */
+
+/* Lines of one worker, to the next "node ". Returns where those begin. */
+static const char *
+hear_worker(const char *text, struct node *node)
+{
+    static const char begins[] = "\nnode ", trouble[] = "\ntrouble ";
+    const char *end = strstr(text, begins);
+    size_t size = end == NULL ? strlen(text) : (size_t)(end - text);
+    char *said = strndup(text, size);
+    char *reason = said == NULL ? NULL : strstr(said, trouble);
+
+    (void)snprintf(node->name, sizeof node->name, "%.*s", (int)strcspn(text, "\n"), text);
+    if (reason != NULL) {
+        reason += strlen(trouble);
+        reason[strcspn(reason, "\n")] = '\0';
+    }
+    node_hear(node, said, reason);
+    return end == NULL ? text + size : end + strlen(begins);
+}
+
+static granary_err
+hear_workers(const char *text, struct node **ret_nodes, size_t *ret_count)
+{
+    static const char first[] = "node ";
+    struct node *nodes = NULL;
+    size_t count = 0;
+
+    for (const char *at = strncmp(text, first, strlen(first)) == 0 ? text + strlen(first) : ""; *at != '\0'; count++) {
+        struct node *more = realloc(nodes, (count + 1) * sizeof *more);
+
+        if (more == NULL) {
+            nodes_free(nodes, count);
+            return gr_no_memory("nodes");
+        }
+        nodes = more;
+        nodes[count] = (struct node){.fragments = 0};
+        at = hear_worker(at, &nodes[count]);
+    }
+    *ret_nodes = nodes;
+    *ret_count = count;
+    return GRANARY_OK;
+}
+
+granary_err
+dask_nodes(const char *address, struct node **ret_nodes, size_t *ret_count)
+{
+    static const char code[] = "import sys; sys.path.insert(0, sys.argv[1]) if sys.argv[1] else None; "
+                               "from granary._nodes import main; main(*sys.argv[2:])";
+    char path[PATH_MAX], message[CHILD_MESSAGE_MAX];
+    const char *argv[] = {GRANARY_PYTHON, "-c", code, path, address, NULL};
+    struct gr_buf said = {0};
+    struct pollfd poller = {.fd = -1, .events = POLLIN};
+    int output = -1, status = 0;
+    pid_t pid;
+    granary_err err;
+
+    package_path(path);
+    err = child_start(argv, &pid, &poller.fd, &output);
+    if (err != GRANARY_OK) {
+        return err;
+    }
+    if (poll(&poller, 1, NODES_MS) == 0) {
+        child_kill(pid);
+        err = gr_fail(GRANARY_ETIMEDOUT, "Dask's scheduler %.100s does not answer", address);
+    } else if (waitpid(pid, &status, 0) == pid && status != 0) {
+        child_message(output, message);
+        err = gr_fail(GRANARY_EUNREACHABLE, "%s", message);
+    }
+    err = err == GRANARY_OK ? child_said(output, &said) : err;
+    err = err == GRANARY_OK ? hear_workers(said.bytes == NULL ? "" : said.bytes, ret_nodes, ret_count) : err;
+    gr_buf_free(&said);
+    gr_fd_close(&poller.fd);
+    gr_fd_close(&output);
+    return err;
+}
+
+/* ---- a plan ---- */
 
 static granary_err
 send_all(struct dask *dask, const char *bytes, size_t size)

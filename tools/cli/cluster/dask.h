@@ -2,6 +2,7 @@
 #ifndef CLI_CLUSTER_DASK_H
 #define CLI_CLUSTER_DASK_H
 
+#include "cli/cluster/nodes.h"
 #include "cli/cluster/places.h"
 #include "schema/granary.pb-c.h"
 
@@ -18,6 +19,13 @@ struct dask;
 granary_err dask_open(const struct places_options *options, struct dask **ret_dask);
 /* What still runs is cancelled. NULL is fine. */
 void dask_close(struct dask *dask);
+
+/*
+ * What the workers tell of themselves and their nodes; to be freed by nodes_free().
+ *
+ * Errors  EUNREACHABLE no Python, no package, no cluster · ETIMEDOUT · ENOMEM
+ */
+granary_err dask_nodes(const char *address, struct node **ret_nodes, size_t *ret_count);
 
 /* How many workers there are. */
 size_t dask_workers(const struct dask *dask);

@@ -19,11 +19,9 @@
 #include "cli/cluster/child.h"
 #include "cli/command/cli.h"
 
-#define TRIES         3 /* of a fragment, and of a place in a row */
-#define SLOW_TIMES    3 /* as long as the median of those done: it is started elsewhere, too */
-#define SLOW_LEAST_MS 2000
-#define END_MS        5000 /* a process has to end after SIGTERM */
-#define NOBODY        SIZE_MAX
+#define TRIES  3    /* of a fragment, and of a place in a row */
+#define END_MS 5000 /* a process has to end after SIGTERM */
+#define NOBODY SIZE_MAX
 
 enum state { WAITING, RUNNING, DONE };
 
@@ -58,7 +56,7 @@ struct drive {
     struct pollfd *polls;
     int64_t *took_ns; /* by those that are done, sorted */
     size_t took_count;
-    struct trace *trace;
+    const struct drive_watch *watch;
     uint64_t *bytes; /* of each stage's results so far */
     size_t wrong;    /* a stage with more than the plan was made for; NOBODY */
     bool heeds;      /* the run ends with that */
@@ -145,10 +143,10 @@ next_work(const struct drive *drive, size_t place)
 static int64_t
 slow_after_ns(const struct drive *drive)
 {
-    int64_t median = drive->took_count == 0 ? INT64_MAX / SLOW_TIMES : drive->took_ns[drive->took_count / 2];
-    int64_t least = (int64_t)SLOW_LEAST_MS * 1000000;
+    int64_t median = drive->took_count == 0 ? INT64_MAX / DRIVE_SLOW_TIMES : drive->took_ns[drive->took_count / 2];
+    int64_t least = (int64_t)DRIVE_SLOW_LEAST_MS * 1000000;
 
-    return SLOW_TIMES * median < least ? least : SLOW_TIMES * median;
+    return DRIVE_SLOW_TIMES * median < least ? least : DRIVE_SLOW_TIMES * median;
 }
 
 /* The one that runs longest, alone, and too long; NOBODY. *ret_due: when the next one is. */
@@ -197,6 +195,7 @@ start(struct drive *drive, size_t place, size_t w)
     slot->work = w;
     slot->started_ns = gr_now_ns();
     slot->dropped = false;
+    record_begin(drive->watch->record, place, work->stage, work->partition);
     work->state = RUNNING;
     work->copies++;
     return GRANARY_OK;
@@ -280,6 +279,7 @@ look_at_inputs(struct drive *drive, const struct work *work)
 
         for (uint32_t p = 0; p < drive->plan->stages[stage->inputs[i].stage].partitions; p++) {
             if (from[p].state == DONE && check_done(drive, &from[p], &bytes) != GRANARY_OK) {
+                record_lost(drive->watch->record, from[p].stage, p);
                 from[p].state = WAITING;
                 from[p].tries++;
                 drive->left[from[p].stage]++;
@@ -298,8 +298,9 @@ is_final(const struct drive *drive, size_t place, const struct work *work, grana
                                      (place == drive->places->count || work->tries >= count_usable(drive)));
 }
 
+/* told: the fragment says so itself. */
 static void
-failed_work(struct drive *drive, size_t place, struct work *work, granary_err err)
+failed_work(struct drive *drive, size_t place, struct work *work, granary_err err, bool told)
 {
     struct slot *slot = &drive->slots[place];
     const char *name = drive->places->list[place].name;
@@ -315,7 +316,7 @@ failed_work(struct drive *drive, size_t place, struct work *work, granary_err er
         slot->failures = 0; /* it is not the place's fault */
         (void)gr_fail(err, "%s", message);
     }
-    if (is_final(drive, place, work, err)) {
+    if (told && is_final(drive, place, work, err)) {
         keep_error(drive, err);
         return;
     }
@@ -328,6 +329,7 @@ failed_work(struct drive *drive, size_t place, struct work *work, granary_err er
         work->state = WAITING;
     }
     if (!is_usable(slot) && place < drive->places->count) {
+        record_out(drive->watch->record, place);
         cli_note("%s has failed %d times in a row: it gets nothing more", name, TRIES);
         if (count_usable(drive) == 0) {
             keep_error(drive, gr_fail_in(err, "no machine is left"));
@@ -349,6 +351,52 @@ compare_guesses(struct drive *drive, size_t stage)
     }
 }
 
+/* Why it has failed: the process's own words, with what they leave out. Returns err. */
+static granary_err
+describe_failure(const struct drive *drive, size_t place, const struct work *work, int status, granary_err err)
+{
+    const char *stage = drive->plan->stages[work->stage].name;
+    char message[CHILD_MESSAGE_MAX];
+
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+        (void)snprintf(message, sizeof message, "%s", granary_error_message());
+    } else {
+        child_message(drive->slots[place].output, message);
+    }
+    if (WIFSIGNALED(status)) {
+        (void)snprintf(message, sizeof message, "its process was killed by signal %d", WTERMSIG(status));
+    }
+    (void)gr_fail(err, "%s", message);
+    return strstr(message, stage) != NULL ? err
+                                          : gr_fail_in(err, "stage '%s', partition %u, on %s", stage, work->partition,
+                                                       drive->places->list[place].name);
+}
+
+/* Whoever watches hears of a run that has ended; the thread's error stays. */
+static void
+tell_watchers(const struct drive *drive, size_t place, const struct work *work, granary_err err, uint64_t bytes)
+{
+    const struct drive_watch *watch = drive->watch;
+    const struct slot *slot = &drive->slots[place];
+    const char *outcome = slot->dropped ? "overtaken" : err == GRANARY_OK ? "done" : "failed";
+    struct gr_buf said = {0};
+    char message[CHILD_MESSAGE_MAX];
+
+    (void)snprintf(message, sizeof message, "%s", err == GRANARY_OK || slot->dropped ? "" : granary_error_message());
+    record_end(watch->record, place, work->stage, work->partition, outcome, bytes, message);
+    if (watch->clocks != NULL) {
+        trace_fragment(watch->trace, place + 1, drive->plan->stages[work->stage].name, work->partition,
+                       slot->started_ns, gr_now_ns(), bytes, outcome);
+        if (child_said(slot->output, &said) == GRANARY_OK && said.size > 0) {
+            trace_runs(watch->trace, place + 1, &watch->clocks[place], said.bytes);
+        }
+        gr_buf_free(&said);
+    }
+    if (err != GRANARY_OK) {
+        (void)gr_fail(err, "%s", message);
+    }
+}
+
 /* A process has ended. */
 static void
 end_slot(struct drive *drive, size_t place)
@@ -356,7 +404,6 @@ end_slot(struct drive *drive, size_t place)
     struct slot *slot = &drive->slots[place];
     size_t w = slot->work;
     struct work *work = &drive->works[w];
-    const struct gr_cutplan_stage *stage = &drive->plan->stages[work->stage];
     int status = 0;
     uint64_t bytes = 0;
     granary_err err;
@@ -366,10 +413,8 @@ end_slot(struct drive *drive, size_t place)
     slot->work = NOBODY;
     work->copies--;
     err = WIFEXITED(status) && WEXITSTATUS(status) == 0 ? check_done(drive, work, &bytes) : err_of_status(status);
-    trace_add(drive->trace, stage->name, work->partition, place, slot->started_ns, bytes,
-              slot->dropped       ? "overtaken"
-              : err == GRANARY_OK ? "done"
-                                  : "failed");
+    err = err == GRANARY_OK ? err : describe_failure(drive, place, work, status, err);
+    tell_watchers(drive, place, work, err, bytes);
     if (slot->dropped || work->state == DONE || drive->failed) {
         /* It does not matter any more. */
     } else if (err == GRANARY_OK) {
@@ -382,22 +427,7 @@ end_slot(struct drive *drive, size_t place)
         note_time(drive, gr_now_ns() - slot->started_ns);
         drop_copies(drive, w);
     } else {
-        char message[CHILD_MESSAGE_MAX];
-
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-            (void)snprintf(message, sizeof message, "%s", granary_error_message());
-        } else {
-            child_message(slot->output, message);
-        }
-        if (WIFSIGNALED(status)) {
-            (void)snprintf(message, sizeof message, "its process was killed by signal %d", WTERMSIG(status));
-        }
-        (void)gr_fail(err, "%s", message);
-        if (strstr(message, stage->name) == NULL) {
-            err = gr_fail_in(err, "stage '%s', partition %u, on %s", stage->name, work->partition,
-                             drive->places->list[place].name);
-        }
-        failed_work(drive, place, work, err);
+        failed_work(drive, place, work, err, WIFEXITED(status) && WEXITSTATUS(status) != 0);
     }
     gr_fd_close(&slot->output);
 }
@@ -526,13 +556,14 @@ make_works(struct drive *drive)
 }
 
 granary_err
-drive(const struct places *places, const struct gr_cutplan *plan, const char *path, int timeout_ms, struct trace *trace,
-      size_t *ret_wrong, uint64_t *ret_bytes)
+drive(const struct places *places, const struct gr_cutplan *plan, const char *path, int timeout_ms,
+      const struct drive_watch *watch, size_t *ret_wrong, uint64_t *ret_bytes)
 {
     struct drive drive = {
-        .places = places, .plan = plan, .path = path, .trace = trace, .wrong = NOBODY, .heeds = ret_wrong != NULL};
+        .places = places, .plan = plan, .path = path, .watch = watch, .wrong = NOBODY, .heeds = ret_wrong != NULL};
     granary_err err = make_works(&drive);
 
+    record_plan(watch->record, path);
     err = err == GRANARY_OK ? run(&drive, timeout_ms) : err;
     if (err == GRANARY_OK && drive.wrong != NOBODY) {
         *ret_wrong = drive.wrong;

@@ -13,11 +13,14 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/process/limits.h"
+#include "cli/cluster/child.h"
 #include "cli/cluster/chunks.h"
 #include "cli/cluster/cluster.h"
+#include "cli/cluster/facts.h"
 #include "cli/cluster/inputs.h"
 #include "cli/cluster/node.h"
 #include "cli/cluster/pilot.h"
+#include "cli/cluster/trace.h"
 #include "cli/instance/private.h"
 #include "cli/print/listing.h"
 #include "client/submit.h"
@@ -28,6 +31,7 @@
 struct fragment {
     const char *directory;
     const char *node; /* this machine's name; NULL: the host's */
+    bool runs;
     struct supervisor_options private;
     pid_t private_pid;
     struct gr_cutplan *plan;
@@ -103,6 +107,21 @@ look_for(granary_client *client, const char *key, bool *ret_done)
     return err;
 }
 
+/* Wait for the graph's end. What it ran is told also of one that fails. */
+static granary_err
+wait_for(const struct fragment *fragment, granary_client *client, const char *key)
+{
+    char message[CHILD_MESSAGE_MAX];
+    granary_err err = granary_graph_wait(client, key, GRANARY_FOREVER, NULL);
+
+    if (fragment->runs) {
+        (void)snprintf(message, sizeof message, "%s", granary_error_message());
+        (void)trace_print_runs(client, key);
+        err = err == GRANARY_OK ? err : gr_fail(err, "%s", message);
+    }
+    return err;
+}
+
 /* Run the graph and write its result. It is deleted then: the files are what others read. */
 static granary_err
 run_graph(const struct fragment *fragment, granary_client *client, size_t *ret_count, uint64_t *ret_bytes)
@@ -114,13 +133,13 @@ run_graph(const struct fragment *fragment, granary_client *client, size_t *ret_c
     bool done;
     granary_err err;
 
-    (void)snprintf(key, sizeof key, "fragment-%s-%u", fragment->of.digest, fragment->of.partition);
+    (void)snprintf(key, sizeof key, FACTS_FRAGMENT "%s-%u", fragment->of.digest, fragment->of.partition);
     options.key = key;
     err = look_for(client, key, &done);
     if (err == GRANARY_OK && !done) {
         err = inputs_take(fragment->plan, fragment->stage, fragment->of.partition, fragment->directory, client);
         err = err == GRANARY_OK ? gr_submit(client, graph, &options, true, key) : err;
-        err = err == GRANARY_OK ? granary_graph_wait(client, key, GRANARY_FOREVER, NULL) : err;
+        err = err == GRANARY_OK ? wait_for(fragment, client, key) : err;
     }
     err = err == GRANARY_OK ? granary_graph_result(client, key, graph->targets[0], &result) : err;
     if (err == GRANARY_OK && fragment->stage->chunks != 0 && result.chunk_count != fragment->stage->chunks) {
@@ -287,6 +306,8 @@ static const struct gr_option fragment_options[] = {
      GR_OPTION_TEXT(struct fragment, directory)},
     {"node", 0, "NAME", "what messages call this machine; default: its host name",
      GR_OPTION_TEXT(struct fragment, node)},
+    {"runs", 0, NULL, "print when which executor ran what, as lines by this machine's clock",
+     GR_OPTION_FLAG(struct fragment, runs)},
     {"executors", 'e', "N", "start N executors in the private instance, when no instance is up",
      GR_OPTION_NUMBER(struct fragment, private.executors, 1, 1024), .group = 1},
     {"memory", 0, "SIZE", "give the private instance this much memory, when no instance is up",

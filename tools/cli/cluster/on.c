@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "base/fd.h"
+#include "cli/cluster/child.h"
+#include "cli/cluster/clock.h"
 #include "cli/cluster/dask.h"
 #include "cli/cluster/drive.h"
 #include "cli/cluster/node.h"
@@ -26,9 +28,31 @@ struct on {
     struct gr_cutplan *before[PLANS_MAX]; /* whose results lie there, too */
     size_t before_count;
     struct trace trace;
+    struct trace_clock *clocks; /* NULL: no trace is wanted */
+    struct record *record;
     Granary__Graph *graph; /* which gathers the results, with a node for each target */
     char plan_path[PATH_MAX];
 };
+
+/* Who is told what happens: a record for others, and the timeline. */
+static granary_err
+watch(struct on *on, const char *timeline)
+{
+    granary_err err = record_create(&on->places, &on->record);
+
+    if (err != GRANARY_OK || timeline == NULL) {
+        return err;
+    }
+    on->places.traces = true;
+    trace_begin(&on->trace, timeline);
+    err = clock_ask(&on->places, &on->clocks);
+    for (size_t p = 0; p <= on->places.count && err == GRANARY_OK; p++) {
+        bool is_home = p == on->places.count;
+
+        trace_machine(&on->trace, p + 1, is_home ? "home" : on->places.list[p].name, is_home ? NULL : &on->clocks[p]);
+    }
+    return err;
+}
 
 granary_err
 on_open(const struct places_options *options, struct on **ret_on)
@@ -45,7 +69,16 @@ on_open(const struct places_options *options, struct on **ret_on)
         free(on);
         return err;
     }
-    trace_begin(&on->trace, is_dask ? NULL : options->timeline); /* Dask's driver writes its own */
+    if (!is_dask) {
+        err = watch(on, options->timeline);
+    }
+    if (err != GRANARY_OK) {
+        char message[CHILD_MESSAGE_MAX];
+
+        (void)snprintf(message, sizeof message, "%s", granary_error_message());
+        on_close(on);
+        return gr_fail(err, "%s", message); /* not what its end may say */
+    }
     *ret_on = on;
     return GRANARY_OK;
 }
@@ -78,13 +111,15 @@ on_close(struct on *on)
     for (size_t i = 0; i < on->before_count; i++) {
         gr_cutplan_destroy(on->before[i]);
     }
-    if (trace_end(&on->trace, &on->places) != GRANARY_OK) {
+    if (trace_end(&on->trace) != GRANARY_OK) {
         cli_note("%s", granary_error_message());
     }
+    record_destroy(on->record);
     if (on->dask == NULL) {
         places_close(&on->places);
     }
     dask_close(on->dask);
+    free(on->clocks);
     free(on->text);
     free(on);
 }
@@ -233,6 +268,7 @@ sweep_plan(const struct on *on, const struct gr_cutplan *plan)
 granary_err
 on_run(struct on *on, granary_client *client, int timeout_ms, bool copies, struct on_size *ret_size)
 {
+    const struct drive_watch watch = {&on->trace, on->clocks, on->record};
     bool heeds = ret_size != NULL && on->before_count + 1 < PLANS_MAX;
     size_t wrong;
     uint64_t bytes = 0;
@@ -247,7 +283,7 @@ on_run(struct on *on, granary_client *client, int timeout_ms, bool copies, struc
     wrong = on->plan->stage_count;
     /* Results that were damaged, or that another run in this directory has removed, are made anew. */
     for (int tries = 1, again = 1; again; tries++) {
-        err = drive(&on->places, on->plan, on->plan_path, timeout_ms, &on->trace, heeds ? &wrong : NULL,
+        err = drive(&on->places, on->plan, on->plan_path, timeout_ms, &watch, heeds ? &wrong : NULL,
                     heeds ? &bytes : NULL);
         if (err == GRANARY_OK && wrong < on->plan->stage_count) {
             (void)snprintf(ret_size->digest, sizeof ret_size->digest, "%s", on->plan->stages[wrong].digest);

@@ -17,6 +17,9 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/instance.h"
+#include "cli/cluster/child.h"
+#include "cli/command/cli.h"
+#include "cli/print/listing.h"
 
 granary_err
 pilot_find(const char *instance, struct pilot *ret_pilot)
@@ -37,6 +40,46 @@ pilot_find(const char *instance, struct pilot *ret_pilot)
                                            &ret_pilot->nodes, ret_pilot->directory) != 3) {
         err = gr_fail(GRANARY_ECORRUPT, "%s: is damaged: remove it, and end its job with scancel", ret_pilot->state);
     }
+    free(text);
+    return err;
+}
+
+/* ---- what Slurm says ---- */
+
+granary_err
+pilot_ask(const struct pilot *pilot, char ret_state[32])
+{
+    const char *const argv[] = {"squeue", "--noheader", "--format=%T", "--jobs", pilot->job, NULL};
+    struct gr_buf out = {0};
+    granary_err err = child_run(argv, NULL, true, &out);
+
+    ret_state[0] = '\0';
+    if (err == GRANARY_EFAILED && strstr(granary_error_message(), "Invalid job id") != NULL) {
+        err = GRANARY_OK;
+    } else if (err == GRANARY_OK && out.size > 0) {
+        (void)sscanf(out.bytes, "%31s", ret_state);
+    }
+    gr_buf_free(&out);
+    return err;
+}
+
+granary_err
+pilot_failure(const struct pilot *pilot)
+{
+    char path[PATH_MAX + 16];
+    char *text = NULL;
+    char *line;
+    size_t size;
+    granary_err err;
+
+    (void)snprintf(path, sizeof path, "%s/job.log", pilot->directory);
+    if (gr_file_read(path, (size_t)1 << 20, &text, &size) != GRANARY_OK) {
+        return gr_fail(GRANARY_EFAILED, "job %s has ended", pilot->job);
+    }
+    line = strstr(text, "granary: ");
+    line = line != NULL ? line : text;
+    line[strcspn(line, "\n")] = '\0';
+    err = gr_fail(GRANARY_EFAILED, "job %s has ended: %.400s", pilot->job, line);
     free(text);
     return err;
 }
@@ -142,5 +185,50 @@ pilot_count(const char *directory, const char *node)
     if (fd >= 0) {
         (void)gr_write_all(fd, ".", 1);
         (void)close(fd);
+    }
+}
+
+/* ---- what is told of it ---- */
+
+static const struct column node_columns[] = {
+    {"node", "node", -16, COLUMN(struct pilot_node, name)},
+    {"version", "version", -10, COLUMN(struct pilot_node, version)},
+    {"executors", "executors", 9, COLUMN(struct pilot_node, executors)},
+    {"memory_bytes", "memory", 10, COLUMN(struct pilot_node, memory), .as = COLUMN_AS_SIZE},
+    {"fragments", "fragments", 9, COLUMN(struct pilot_node, fragments)},
+    {"instance", "instance", 0, COLUMN(struct pilot_node, instance)},
+    {0}};
+
+void
+pilot_print(const struct pilot *pilot, const char *state, size_t up)
+{
+    (void)printf("job %s is %s: %zu of %u node%s up\n", pilot->job, state, up, pilot->nodes, cli_plural(pilot->nodes));
+    (void)printf("directory %s\n", pilot->directory);
+}
+
+void
+pilot_write(const struct pilot *pilot, const char *state, struct json *json)
+{
+    json_text(json, "job", pilot->job);
+    json_text(json, "state", state);
+    json_unsigned(json, "nodes_wanted", pilot->nodes);
+    json_text(json, "directory", pilot->directory);
+}
+
+void
+pilot_tell(const struct pilot *pilot, const char *state, const struct pilot_node *nodes, size_t count, bool is_json)
+{
+    struct json json = {0};
+
+    if (is_json) {
+        json_open(&json, NULL, '{');
+        pilot_write(pilot, state, &json);
+        listing_array(&json, "nodes", node_columns, nodes, count, sizeof *nodes);
+        json_close(&json);
+        return;
+    }
+    pilot_print(pilot, state, count);
+    if (count > 0) {
+        listing_print(node_columns, false, nodes, count, sizeof *nodes);
     }
 }

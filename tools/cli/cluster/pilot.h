@@ -10,6 +10,7 @@
 #include <limits.h>
 
 #include "cli/cluster/chunks.h"
+#include "cli/print/json.h"
 
 struct pilot {
     char state[PATH_MAX]; /* the file that tells of it */
@@ -35,6 +36,18 @@ granary_err pilot_nodes(const struct pilot *pilot, struct pilot_node **ret_nodes
 
 /* Errors: EVERSION naming the first node that has another one than this program */
 granary_err pilot_check_versions(const struct pilot_node *nodes, size_t count);
+
+/* The job's state, as Slurm calls it; "": there is no such job any more. Errors: ENOENT no Slurm here · EFAILED, in its words */
+granary_err pilot_ask(const struct pilot *pilot, char ret_state[32]);
+
+/* Of a job that has ended: EFAILED, with the reason that its log tells. */
+granary_err pilot_failure(const struct pilot *pilot);
+
+/* The job with its nodes, or alone: as text, or as members of JSON. */
+void
+pilot_tell(const struct pilot *pilot, const char *state, const struct pilot_node *nodes, size_t count, bool is_json);
+void pilot_print(const struct pilot *pilot, const char *state, size_t up);
+void pilot_write(const struct pilot *pilot, const char *state, struct json *json);
 
 /* A fragment has run on that node: one more. */
 void pilot_count(const char *directory, const char *node);

@@ -115,17 +115,17 @@ open_ssh(struct places *places, const struct places_options *options, const char
         memcpy(place->name, argument, length);
         argument += length + (argument[length] == ',');
     }
-    return err == GRANARY_OK ? take_directory(places, options->directory) : err;
+    return err == GRANARY_OK && !options->looks ? take_directory(places, options->directory) : err;
 }
 
 static size_t
 prefix_ssh(const struct places *places, const struct place *place, struct places_command *command)
 {
     static const char *const words[] = {"ssh", "-o", "BatchMode=yes", "-n"};
-    const size_t count = sizeof words / sizeof words[0];
+    const size_t count = sizeof words / sizeof words[0] - command->listens; /* -n: its input is nothing */
 
     (void)places;
-    memcpy(command->argv, words, sizeof words);
+    memcpy(command->argv, words, count * sizeof *words);
     command->argv[count] = place->name;
     return count + 1;
 }
@@ -203,18 +203,28 @@ set_home(struct places *places, const struct places_options *options)
     return err;
 }
 
+static granary_err
+find_program(struct places *places)
+{
+    ssize_t length = readlink("/proc/self/exe", places->program, sizeof places->program - 1);
+
+    if (length < 0) {
+        return gr_fail_errno("/proc/self/exe");
+    }
+    places->program[length] = '\0';
+    return GRANARY_OK;
+}
+
 granary_err
 places_open(const struct places_options *options, struct places *ret_places)
 {
     size_t length = strcspn(options->on, ":");
     const char *argument = options->on + length + (options->on[length] == ':');
-    ssize_t program = readlink("/proc/self/exe", ret_places->program, sizeof ret_places->program - 1);
-    granary_err err;
+    granary_err err = find_program(ret_places);
 
-    if (program < 0) {
-        return gr_fail_errno("/proc/self/exe");
+    if (err != GRANARY_OK) {
+        return err;
     }
-    ret_places->program[program] = '\0';
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (strlen(kinds[i].name) == length && strncmp(options->on, kinds[i].name, length) == 0) {
             ret_places->kind = &kinds[i];
@@ -231,6 +241,29 @@ places_open(const struct places_options *options, struct places *ret_places)
         }
     }
     return gr_fail(GRANARY_EINVAL, "--on %.60s: there is only " PLACES_HELP, options->on);
+}
+
+const char *
+places_kind(const struct places *places)
+{
+    return places->kind->name;
+}
+
+granary_err
+places_recall(const char *kind, const char *job, size_t count, struct places *ret_places)
+{
+    granary_err err = find_program(ret_places);
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strcmp(kinds[i].name, kind) == 0) {
+            ret_places->kind = &kinds[i];
+        }
+    }
+    if (err == GRANARY_OK && ret_places->kind == NULL) {
+        return gr_fail(GRANARY_ECORRUPT, "'%.20s' is no kind of places", kind);
+    }
+    (void)snprintf(ret_places->job, sizeof ret_places->job, "%s", job);
+    return err == GRANARY_OK ? make_places(ret_places, count) : err;
 }
 
 void
@@ -260,45 +293,79 @@ add_quoted(char *text, size_t room, const char *word)
     (void)sprintf(text + at, "'");
 }
 
+/* Arguments of `granary cluster` for a machine; *count: so many there are. */
+static void
+add_words(const char **words, size_t *count, const char *first, const char *second)
+{
+    words[(*count)++] = first;
+    if (second != NULL) {
+        words[(*count)++] = second;
+    }
+}
+
+/* Have a place do what the words say. */
+static void
+finish_command(const struct places *places, size_t place, const char *const *words, size_t w, bool listens,
+               struct places_command *command)
+{
+    const struct places_kind *kind = place == places->count ? &kinds[0] : places->kind;
+    size_t n;
+
+    command->listens = listens;
+    command->texts[2][0] = '\0';
+    n = kind->prefix(places, &places->list[place], command);
+    if (!kind->by_shell) {
+        memcpy(command->argv + n, words, w * sizeof *words);
+        n += w;
+    } else {
+        add_quoted(command->texts[2], sizeof command->texts[2], "granary");
+        for (size_t i = 0; i < w; i++) {
+            add_quoted(command->texts[2], sizeof command->texts[2], words[i]);
+        }
+        command->argv[n++] = command->texts[2];
+    }
+    command->argv[n] = NULL;
+}
+
 void
 places_fragment(const struct places *places, size_t place, const char *plan, const char *stage, uint32_t partition,
                 struct places_command *ret_command)
 {
-    const struct places_kind *kind = place == places->count ? &kinds[0] : places->kind;
     const struct place *at = &places->list[place];
-    const char *words[16];
+    const char *words[20];
     size_t w = 0;
-    size_t n;
 
     (void)snprintf(ret_command->number, sizeof ret_command->number, "%u", partition);
-    words[w++] = "cluster";
-    words[w++] = "fragment";
+    add_words(words, &w, "cluster", "fragment");
     if (at->instance[0] != '\0') {
-        words[w++] = "--instance";
-        words[w++] = at->instance;
+        add_words(words, &w, "--instance", at->instance);
     }
     if (place == places->count && places->session != NULL) {
-        words[w++] = "--session";
-        words[w++] = places->session;
+        add_words(words, &w, "--session", places->session);
     }
-    words[w++] = "--node";
-    words[w++] = at->name;
-    words[w++] = "--directory";
-    words[w++] = places->directory;
-    words[w++] = plan;
-    words[w++] = stage;
-    words[w++] = ret_command->number;
-    ret_command->texts[2][0] = '\0';
-    n = kind->prefix(places, at, ret_command);
-    if (!kind->by_shell) {
-        memcpy(ret_command->argv + n, words, w * sizeof *words);
-        n += w;
-    } else {
-        add_quoted(ret_command->texts[2], sizeof ret_command->texts[2], "granary");
-        for (size_t i = 0; i < w; i++) {
-            add_quoted(ret_command->texts[2], sizeof ret_command->texts[2], words[i]);
-        }
-        ret_command->argv[n++] = ret_command->texts[2];
+    if (places->traces) {
+        add_words(words, &w, "--runs", NULL);
     }
-    ret_command->argv[n] = NULL;
+    add_words(words, &w, "--node", at->name);
+    add_words(words, &w, "--directory", places->directory);
+    add_words(words, &w, plan, stage);
+    add_words(words, &w, ret_command->number, NULL);
+    finish_command(places, place, words, w, false, ret_command);
+}
+
+void
+places_look(const struct places *places, size_t place, const char *what, struct places_command *ret_command)
+{
+    const struct place *at = &places->list[place];
+    const char *words[8];
+    size_t w = 0;
+
+    add_words(words, &w, "cluster", "look");
+    if (at->instance[0] != '\0') {
+        add_words(words, &w, "--instance", at->instance);
+    }
+    if (what != NULL) {
+        add_words(words, &w, what, NULL);
+    }
+    finish_command(places, place, words, w, what != NULL, ret_command);
 }

@@ -11,7 +11,7 @@
 #include "cli/instance/private.h"
 
 #define PLACES_MAX       1024
-#define PLACES_ARGUMENTS 24
+#define PLACES_ARGUMENTS 32
 
 struct place {
     char name[CHUNKS_NODE];
@@ -28,6 +28,7 @@ struct places {
     char job[32];             /* Slurm's */
     char directory[PATH_MAX]; /* that all of them see */
     char program[PATH_MAX];   /* this one */
+    bool traces;              /* fragments tell of their subtasks */
 };
 
 struct places_options {
@@ -38,6 +39,7 @@ struct places_options {
     const char *session;   /* ... and its session; NULL: the default one */
     const char *memory;    /* of each private instance, as text; NULL: equal parts */
     int executors;         /* ... 0: equal parts */
+    bool looks;            /* nothing is to run there: no directory is needed, and no version refused */
     const char *timeline;  /* a file that tells what ran where and when; NULL: none */
 };
 
@@ -52,13 +54,27 @@ struct places_options {
 granary_err places_open(const struct places_options *options, struct places *ret_places);
 void places_close(struct places *places);
 
-/* A command for a place, or for home (place: places->count), in arrays of the caller: it runs a fragment. ret_argv ends with NULL. */
+/* What kind they are: "ssh". */
+const char *places_kind(const struct places *places);
+
+/*
+ * Places that somebody else has opened, to look at them: names and instances are the caller's to fill in.
+ *
+ * Errors  ECORRUPT there is no such kind · ENOMEM
+ */
+granary_err places_recall(const char *kind, const char *job, size_t count, struct places *ret_places);
+
+/* A command for a place, or for home (place: places->count), in arrays of the caller. argv ends with NULL. */
 struct places_command {
     const char *argv[PLACES_ARGUMENTS];
+    bool listens; /* it reads what we say */
     char texts[3][4 * PATH_MAX];
     char number[16];
 };
+/* It runs a fragment. */
 void places_fragment(const struct places *places, size_t place, const char *plan, const char *stage, uint32_t partition,
                      struct places_command *ret_command);
+/* `granary cluster look` there. what: an option of it, for which it listens; NULL: none */
+void places_look(const struct places *places, size_t place, const char *what, struct places_command *ret_command);
 
 #endif

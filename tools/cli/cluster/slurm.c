@@ -1,5 +1,5 @@
 /*
- * granary cluster up, status, down: a pilot job of Slurm. Its script starts one step a node, `granary cluster node`, and
+ * granary cluster up, down: a pilot job of Slurm. Its script starts one step a node, `granary cluster node`, and
  * again when that is killed: the next one takes over what is in memory there. A job that is cancelled has its steps end in
  * good order, with all that they have.
  */
@@ -35,26 +35,6 @@ struct up {
     struct pilot pilot;
     bool submitted;
 };
-
-/* ---- what Slurm says ---- */
-
-/* The job's state, as squeue calls it; "": there is no such job any more. */
-static granary_err
-ask_state(const struct pilot *pilot, char ret_state[32])
-{
-    const char *const argv[] = {"squeue", "--noheader", "--format=%T", "--jobs", pilot->job, NULL};
-    struct gr_buf out = {0};
-    granary_err err = child_run(argv, NULL, true, &out);
-
-    ret_state[0] = '\0';
-    if (err == GRANARY_EFAILED && strstr(granary_error_message(), "Invalid job id") != NULL) {
-        err = GRANARY_OK;
-    } else if (err == GRANARY_OK && out.size > 0) {
-        (void)sscanf(out.bytes, "%31s", ret_state);
-    }
-    gr_buf_free(&out);
-    return err;
-}
 
 /* ---- up ---- */
 
@@ -199,28 +179,6 @@ make_state_directory(const char *state)
     return stat(above, &st) == 0 ? GRANARY_OK : gr_mkdir_private(above);
 }
 
-/* The last lines of the job's log: why its nodes are not up. */
-static granary_err
-fail_job(const struct pilot *pilot)
-{
-    char path[PATH_MAX + 16];
-    char *text = NULL;
-    char *line;
-    size_t size;
-    granary_err err;
-
-    (void)snprintf(path, sizeof path, "%s/job.log", pilot->directory);
-    if (gr_file_read(path, (size_t)1 << 20, &text, &size) != GRANARY_OK) {
-        return gr_fail(GRANARY_EFAILED, "job %s has ended", pilot->job);
-    }
-    line = strstr(text, "granary: ");
-    line = line != NULL ? line : text;
-    line[strcspn(line, "\n")] = '\0';
-    err = gr_fail(GRANARY_EFAILED, "job %s has ended: %.400s", pilot->job, line);
-    free(text);
-    return err;
-}
-
 /* Until all nodes are up. */
 static granary_err
 await_nodes(const struct up *up, struct pilot_node **ret_nodes, size_t *ret_count)
@@ -243,12 +201,12 @@ await_nodes(const struct up *up, struct pilot_node **ret_nodes, size_t *ret_coun
             *ret_nodes = NULL;
         }
         if (gr_now_ns() >= ask_at) {
-            err = ask_state(&up->pilot, state);
+            err = pilot_ask(&up->pilot, state);
             if (err != GRANARY_OK) {
                 return err;
             }
             if (state[0] == '\0' || strcmp(state, "COMPLETED") == 0 || strcmp(state, "FAILED") == 0) {
-                return fail_job(&up->pilot);
+                return pilot_failure(&up->pilot);
             }
             ask_at = gr_now_ns() + (int64_t)ASK_MS * 1000000;
         }
@@ -257,40 +215,6 @@ await_nodes(const struct up *up, struct pilot_node **ret_nodes, size_t *ret_coun
                            up->pilot.job, state);
         }
         (void)poll(NULL, 0, LOOK_MS);
-    }
-}
-
-/* ---- what is told ---- */
-
-static const struct column node_columns[] = {
-    {"node", "node", -16, COLUMN(struct pilot_node, name)},
-    {"version", "version", -10, COLUMN(struct pilot_node, version)},
-    {"executors", "executors", 9, COLUMN(struct pilot_node, executors)},
-    {"memory_bytes", "memory", 10, COLUMN(struct pilot_node, memory), .as = COLUMN_AS_SIZE},
-    {"fragments", "fragments", 9, COLUMN(struct pilot_node, fragments)},
-    {"instance", "instance", 0, COLUMN(struct pilot_node, instance)},
-    {0}};
-
-static void
-tell(const struct cli *cli, const struct pilot *pilot, const char *state, const struct pilot_node *nodes, size_t count)
-{
-    if (cli->json) {
-        struct json json = {0};
-
-        json_open(&json, NULL, '{');
-        json_text(&json, "job", pilot->job);
-        json_text(&json, "state", state);
-        json_unsigned(&json, "nodes_wanted", pilot->nodes);
-        json_text(&json, "directory", pilot->directory);
-        listing_array(&json, "nodes", node_columns, nodes, count, sizeof *nodes);
-        json_close(&json);
-        return;
-    }
-    (void)printf("job %s is %s: %zu of %u node%s up\n", pilot->job, state, count, pilot->nodes,
-                 cli_plural(pilot->nodes));
-    (void)printf("directory %s\n", pilot->directory);
-    if (count > 0) {
-        listing_print(node_columns, false, nodes, count, sizeof *nodes);
     }
 }
 
@@ -353,7 +277,7 @@ run_up(struct cli *cli)
     }
     err = await_nodes(up, &nodes, &count);
     if (err == GRANARY_OK) {
-        tell(cli, &up->pilot, "RUNNING", nodes, count);
+        pilot_tell(&up->pilot, "RUNNING", nodes, count, cli->json);
     }
     free(nodes);
     return err;
@@ -372,34 +296,7 @@ static const struct gr_option up_options[] = {
 
 const struct command cluster_up = {.options = up_options, COMMAND_SELF(struct up, .nodes = 2), .run = run_up};
 
-/* ---- status, down ---- */
-
-static int
-run_status(struct cli *cli)
-{
-    struct pilot *pilot = cli->self;
-    struct pilot_node *nodes = NULL;
-    size_t count = 0;
-    char state[32];
-    granary_err err = pilot_find(cli->instance, pilot);
-
-    err = err == GRANARY_OK ? ask_state(pilot, state) : err;
-    if (err == GRANARY_OK && (err = pilot_nodes(pilot, &nodes, &count)) == GRANARY_EUNREACHABLE) {
-        err = GRANARY_OK; /* it may wait in the queue */
-    }
-    if (err == GRANARY_OK && state[0] == '\0') {
-        err = fail_job(pilot);
-        (void)gr_fail(err, "%s: `granary cluster down` forgets it", granary_error_message());
-    }
-    if (err == GRANARY_OK) {
-        tell(cli, pilot, state, nodes, count);
-        err = count == 0 ? GRANARY_OK : pilot_check_versions(nodes, count);
-    }
-    free(nodes);
-    return err;
-}
-
-const struct command cluster_status = {COMMAND_ZERO(struct pilot), .run = run_status};
+/* ---- down ---- */
 
 static int
 run_down(struct cli *cli)
@@ -410,14 +307,14 @@ run_down(struct cli *cli)
     granary_err err = pilot_find(cli->instance, pilot);
     const char *const argv[] = {"scancel", pilot->job, NULL};
 
-    err = err == GRANARY_OK ? ask_state(pilot, state) : err;
+    err = err == GRANARY_OK ? pilot_ask(pilot, state) : err;
     if (err == GRANARY_OK && state[0] != '\0') {
         err = child_run(argv, NULL, true, &out);
     }
     gr_buf_free(&out);
     while (err == GRANARY_OK && state[0] != '\0') { /* Slurm tells nobody when a job is gone */
         (void)poll(NULL, 0, LOOK_MS);
-        err = ask_state(pilot, state);
+        err = pilot_ask(pilot, state);
     }
     if (err == GRANARY_OK) {
         forget(pilot);

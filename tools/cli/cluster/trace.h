@@ -1,9 +1,17 @@
-/* Which fragment ran where and when, as a Chrome trace (chrome://tracing, ui.perfetto.dev): a process is a machine. */
+/*
+ * What ran where and when, as a Chrome trace (chrome://tracing, ui.perfetto.dev). A process is a machine, numbered from 1.
+ * Its first thread has the fragments, and then each executor has one.
+ *
+ * All times are microseconds of the driver's clock since the run began. Each machine has a clock of its own: whoever knows
+ * how far that is ahead says so, and its subtasks are put where they belong.
+ */
 #ifndef CLI_CLUSTER_TRACE_H
 #define CLI_CLUSTER_TRACE_H
 
+#include <stdbool.h>
+
 #include "base/text/buf.h"
-#include "cli/cluster/places.h"
+#include "granary/granary.h"
 
 struct trace {
     const char *path; /* NULL: none is wanted, and all of these do nothing */
@@ -11,13 +19,38 @@ struct trace {
     struct gr_buf events;
 };
 
+/* How far the clock (gr_now_ns()) of a machine is ahead of the driver's. */
+struct trace_clock {
+    bool known;
+    int64_t ahead_ns;
+    int64_t within_ns; /* it may be so much more or less */
+};
+
 void trace_begin(struct trace *trace, const char *path);
 
-/* A run that ends now. place: as of places_fragment(). outcome: "done", "failed", "overtaken" */
-void trace_add(struct trace *trace, const char *stage, uint32_t partition, size_t place, int64_t from_ns,
-               uint64_t bytes, const char *outcome);
+/* A machine, once, before or after its events. clock: NULL: it is the driver's own */
+void trace_machine(struct trace *trace, size_t machine, const char *name, const struct trace_clock *clock);
+
+/* A run of a fragment, by the driver's clock. outcome: "done", "failed", "overtaken" */
+void trace_fragment(struct trace *trace, size_t machine, const char *stage, uint32_t partition, int64_t from_ns,
+                    int64_t to_ns, uint64_t bytes, const char *outcome);
+
+/*
+ * The subtasks of a fragment: lines of trace_print_runs() in what its machine said; others are passed over, and so are all
+ * when that clock is not known.
+ */
+void trace_runs(struct trace *trace, size_t machine, const struct trace_clock *clock, const char *said);
 
 /* Write the file. Errors: naming it: EFULL, EPERM ... */
-granary_err trace_end(struct trace *trace, const struct places *places);
+granary_err trace_end(struct trace *trace);
+
+/*
+ * On the machine itself: print the subtasks of a graph that has ended, as lines
+ *
+ *     run EXECUTOR STARTED_NS LEASED_NS STORES_NS ENDED_NS IN_BYTES OUT_BYTES OUTCOME OPERATORS NODE
+ *
+ * by its clock. OUTCOME is "done" or the error's name. Errors: as granary_info()
+ */
+granary_err trace_print_runs(granary_client *client, const char *graph);
 
 #endif

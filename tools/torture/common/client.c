@@ -3,10 +3,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
 
+#define SAID     16    /* objects that are left */
 #define EMPTY_MS 10000 /* for the store to take note of deletions */
 
 granary_err
@@ -32,6 +34,27 @@ client_account(granary_client *client, granary_store_stat *ret_stat)
                ret_stat->capacity_bytes;
 }
 
+size_t
+client_say_objects(granary_client *client)
+{
+    granary_object_info *infos = NULL;
+    size_t count = 0;
+
+    if (granary_object_list(client, &infos, &count) != GRANARY_OK) {
+        return SIZE_MAX;
+    }
+    for (size_t i = 0; i < count && i < SAID; i++) {
+        char id[GRANARY_ID_TEXT + 1];
+
+        granary_id_format(infos[i].id, id);
+        (void)fprintf(stderr, "torture: left: object %s, %" PRIu64 " bytes, %s%s%s%u pins\n", id, infos[i].data_size,
+                      infos[i].on_disk ? "on disk, " : "", infos[i].counted ? "counted, " : "",
+                      infos[i].dropped ? "dropped, " : "", infos[i].pins);
+    }
+    free(infos);
+    return count;
+}
+
 bool
 client_await_empty(granary_client *client)
 {
@@ -44,6 +67,7 @@ client_await_empty(granary_client *client)
                           "torture: %" PRIu64 " objects, %" PRIu64 " bytes in memory, %" PRIu64
                           " on disk after all were deleted\n",
                           stat.objects, stat.sealed_bytes, stat.disk_bytes);
+            (void)client_say_objects(client);
             return false;
         }
         (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);

@@ -3,6 +3,7 @@
 #define TORTURE_CLIENT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "granary/store.h"
 
@@ -14,6 +15,9 @@ granary_err client_connect(const char *instance, int patience_ms, granary_client
 
 /* Whether the account's parts add up to the capacity. */
 bool client_account(granary_client *client, granary_store_stat *ret_stat);
+
+/* Say on stderr which objects the session has. Returns how many; SIZE_MAX: that cannot be told. */
+size_t client_say_objects(granary_client *client);
 
 /* Wait until no byte of any object is left. False: some are, after ten seconds; said how many. */
 bool client_await_empty(granary_client *client);

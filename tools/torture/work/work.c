@@ -12,7 +12,7 @@
 #include "granary/graph.h"
 #include "granary/read.h"
 #include "granary/sql.h"
-#include "torture/common/random.h"
+#include "torture/common/client.h"
 #include "torture/common/shared.h"
 
 #define SESSION  "torture-work"
@@ -34,12 +34,6 @@ const char *
 work_text(enum work_name name)
 {
     return rows[name].name;
-}
-
-unsigned
-work_processes(enum work_name name)
-{
-    return rows[name].processes;
 }
 
 /* ---- for kinds ---- */
@@ -117,9 +111,10 @@ work_take(granary_client *client, const char *key, void (*take)(void *context, c
     return err;
 }
 
-granary_err
-work_ask(granary_client *client, const char *sql, bool may_recall,
-         void (*take)(void *context, const granary_frame *frame), void *context, bool *ret_recalled)
+/* Ask a SELECT, and give each part of its result to `take`. */
+static granary_err
+ask(granary_client *client, const char *sql, bool may_recall, void (*take)(void *context, const granary_frame *frame),
+    void *context, bool *ret_recalled)
 {
     const granary_graph_options options = {.flags = GRANARY_GRAPH_OWNED | (may_recall ? 0 : GRANARY_GRAPH_NO_RECALL)};
     granary_graph_status status = {.subtasks_total = 0};
@@ -183,7 +178,7 @@ work_row(granary_client *client, const char *sql, bool may_recall, int64_t ret_r
     granary_err err;
 
     memset(ret_row, 0, WORK_ROW * sizeof *ret_row);
-    err = work_ask(client, sql, may_recall, take_row, &row, ret_recalled);
+    err = ask(client, sql, may_recall, take_row, &row, ret_recalled);
     return err == GRANARY_OK && !row.full ? gr_fail(GRANARY_ECORRUPT, "no row: %s", sql) : err;
 }
 
@@ -308,43 +303,26 @@ works_stop(struct works *works)
     }
 }
 
-static void
-say_left(const granary_object_info *infos, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        char id[GRANARY_ID_TEXT + 1];
-
-        granary_id_format(infos[i].id, id);
-        (void)fprintf(stderr, "torture: an object of workers is left: %s, %" PRIu64 " bytes, %s%s%s%u pins\n", id,
-                      infos[i].data_size, infos[i].on_disk ? "on disk, " : "", infos[i].counted ? "counted, " : "",
-                      infos[i].dropped ? "dropped, " : "", infos[i].pins);
-    }
-}
-
 /* Graphs of killed workers, what may be recalled, and then nothing is left of the session. */
 static bool
 empty_session(granary_client *client)
 {
     int64_t deadline = gr_deadline_ns(EMPTY_MS);
     size_t count = 1;
-    bool said = false;
 
-    while (count > 0 && gr_now_ns() < deadline + 1000000000) {
+    while (count > 0 && gr_now_ns() < deadline) {
         granary_object_info *infos = NULL;
 
         (void)granary_graph_delete_all(client, SESSION, NULL);
         if (granary_object_list(client, &infos, &count) != GRANARY_OK) {
             count = 1;
-        } else if (count > 0 && gr_now_ns() >= deadline && !said) {
-            say_left(infos, count);
-            said = true;
         }
         free(infos);
         if (count > 0) {
             (void)nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
         }
     }
-    return count == 0;
+    return count == 0 || client_say_objects(client) == 0;
 }
 
 void

@@ -69,8 +69,6 @@ extern const struct work_kind work_tables, work_channels, work_recall, work_parq
 
 /* The name of a kind, such as "tables". */
 const char *work_text(enum work_name name);
-/* How many processes of it there are. */
-unsigned work_processes(enum work_name name);
 
 /* Those kinds whose bits are set. False: why was said on stderr. */
 struct works {
@@ -108,19 +106,16 @@ bool work_count_read(struct work *work, granary_err err, const char *what);
 /* An answer is wrong: say so, and count it. */
 void work_wrong(struct work *work, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/*
- * Ask a SELECT, and give each part of its result to `take`.
- *
- * may_recall   whether it need not be computed again
- * ret_recalled whether it was not; may be NULL
- * Errors       as of the graph
- */
-granary_err work_ask(granary_client *client, const char *sql, bool may_recall,
-                     void (*take)(void *context, const granary_frame *frame), void *context, bool *ret_recalled);
 /* The parts of a graph's result. Errors: as of the graph */
 granary_err work_take(granary_client *client, const char *key, void (*take)(void *context, const granary_frame *frame),
                       void *context);
-/* The first row of a result, of whole numbers: as many as there are columns, WORK_ROW at most; nulls are 0. */
+/*
+ * The first row of a SELECT's result, of whole numbers: as many as there are columns, WORK_ROW at most; nulls are 0.
+ *
+ * may_recall    whether it need not be computed again
+ * ret_recalled  whether it was not; may be NULL
+ * Errors        as of the graph
+ */
 #define WORK_ROW 8u
 granary_err work_row(granary_client *client, const char *sql, bool may_recall, int64_t ret_row[static WORK_ROW],
                      bool *ret_recalled);

@@ -3,6 +3,7 @@
 
 #include "graph/infer/private.h"
 #include "graph/rewrite/private.h"
+#include "graph/tensor/tall.h"
 #include "graph/tensor/types.h"
 
 /* The sum of all products, exactly: it does not depend on chunks as matmul's does. */
@@ -326,6 +327,36 @@ rewrite_trace(struct rewrite *x)
 }
 
 const struct gr_operator gr_op_trace = {.rewrite = rewrite_trace};
+
+/*
+ * Of a tall matrix: q and r of it by blocks of rows, then the x for which r x is nearest to q' b. Singular values of r are those
+ * of the matrix.
+ */
+static struct gr_node *
+rewrite_lstsq(struct rewrite *x)
+{
+    struct gr_node *a = rewrite_input(x, 0), *b = rewrite_input(x, 1), *q, *r;
+    bool flat = b->type.dims == 1;
+    double rcond;
+
+    if (a->type.dims != 2 || b->type.dims < 1 || b->type.dims > 2 || a->type.shape[1] < 1 ||
+        a->type.shape[0] != b->type.shape[0] || !gr_factor_is_tall(a->type.shape[0], a->type.shape[1]) ||
+        gr_product_way(a->type.shape[1], a->type.shape[0], flat ? 1 : b->type.shape[1]) != GR_PRODUCT_BY_SUMS ||
+        gr_dtype_is_complex(a->type.dtype) || gr_dtype_is_complex(b->type.dtype)) {
+        return x->node;
+    }
+    rcond = rewrite_param(x, "rcond") != NULL ? gr_attr_number(rewrite_param(x, "rcond"))
+                                              : (double)a->type.shape[0] * 0x1p-52;
+    q = rewrite_add(x, GR_TILE_qr, a, NULL, rewrite_string(x, "part", "q"), NULL);
+    r = rewrite_add(x, GR_TILE_qr, a, NULL, rewrite_string(x, "part", "r"), NULL);
+    b = rewrite_astype(x, b, GRANARY_FLOAT64);
+    b = flat ? rewrite_reshape(x, b, (int64_t[]){-1, 1}, 2) : b;
+    b = rewrite_binary(x, GR_TILE_matmul, rewrite_unary(x, GR_TILE_transpose, q), b);
+    b = rewrite_add(x, GR_TILE_lstsq, r, b, rewrite_number(x, "rcond", rcond), NULL);
+    return flat ? rewrite_unary(x, GR_TILE_ravel, b) : b;
+}
+
+const struct gr_operator gr_op_lstsq = {.infer = infer_linalg, .rewrite = rewrite_lstsq};
 
 /* The x for which a x is nearest to 1. */
 static struct gr_node *

@@ -35,7 +35,7 @@ def start_nodes(client: Any, executors: Optional[int] = None, memory: Optional[s
 
 
 def sql(client: Any, text: str, partitions: Optional[int] = None, *, smallest: Optional[int] = None, progress: Progress = None,
-        timeout: Optional[float] = None, priority: int = 0, stay: bool = False, **frames: Given) -> Any:
+        timeout: Optional[float] = None, priority: int = 0, stay: bool = False, timeline: Any = None, **frames: Given) -> Any:
     """Run a SELECT on the cluster. It gives a Frame in the instance of this process, or a DataFrame when it has none.
 
     partitions  into how many parts large files are cut; default: as many as there are workers
@@ -44,12 +44,13 @@ def sql(client: Any, text: str, partitions: Optional[int] = None, *, smallest: O
     timeout     seconds; a TimeoutError then, and nothing is left of it
     priority    of Dask: work of a higher one goes first
     stay        the result stays on the nodes: a future of Dask, which to_dask() takes
+    timeline    a file, which becomes a Chrome trace: which fragment ran where and when
     frames      what from_dask() takes or gave, by the names that stand in FROM
     """
     _plugin.ready(client)
     sources = {name: from_dask(client, one) for name, one in frames.items()}
     plan, again = _cut.sql(client, _named(text, sources), partitions, smallest, list(sources.values()))
-    return _value(client, plan, progress, timeout, priority, stay, again)["result"]
+    return _value(client, plan, progress, timeout, priority, stay, again, timeline)["result"]
 
 
 def _named(text: str, sources: Mapping[str, Source]) -> str:
@@ -64,22 +65,24 @@ def _named(text: str, sources: Mapping[str, Source]) -> str:
 
 
 def run(client: Any, graph: Union[str, Mapping[str, Any], Plan], partitions: Optional[int] = None, *, smallest: Optional[int] = None,
-        progress: Progress = None, timeout: Optional[float] = None, priority: int = 0, stay: bool = False) -> dict[str, Any]:
+        progress: Progress = None, timeout: Optional[float] = None, priority: int = 0, stay: bool = False, timeline: Any = None) -> dict[str, Any]:
     """Run a graph (docs/graph-format.md), or a plan of fragments, on the cluster. It gives what each target is, by name."""
     _plugin.ready(client)
     plan = graph if isinstance(graph, Plan) else _cut.graph(client, graph, partitions, smallest)
-    return _value(client, plan, progress, timeout, priority, stay)
+    return _value(client, plan, progress, timeout, priority, stay, None, timeline)
 
 
 def _value(client: Any, plan: Plan, progress: Progress, timeout: Optional[float], priority: int, stay: bool,
-           again: Optional[_cut.Again] = None) -> dict[str, Any]:
-    futures = _drive.run(client, plan, progress, timeout, priority, again)
-    if stay:
-        return futures
-    session = _results.session_here()
-    if session is None:
-        return {name: _results.without(client, one) for name, one in futures.items()}
-    return {name: _results.value(_results.here(client, session, one)) for name, one in futures.items()}
+           again: Optional[_cut.Again], timeline: Any) -> dict[str, Any]:
+    session = None if stay else _results.session_here()
+
+    def take(using: Any, futures: Mapping[str, Any]) -> dict[str, Any]:
+        if session is None:
+            return {name: _results.without(using, one) for name, one in futures.items()}
+        return {name: _results.value(_results.here(using, session, one)) for name, one in futures.items()}
+
+    made: dict[str, Any] = _drive.run(client, plan, progress, timeout, priority, again, None if stay else take, timeline)
+    return made
 
 
 async def dask_setup(worker: Any) -> None:

@@ -1,23 +1,26 @@
 """A plan on a cluster: fragments are tasks, alone or in packs, and their keys are the fragments'. Dask orders, places, retries and recomputes them."""
 from __future__ import annotations
 
+import contextlib
 import time
 import traceback
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from distributed import as_completed
 
-from .._errors import Cancelled, TimedOut, Unsupported, VersionMismatch
+from .._errors import Cancelled, TimedOut, Unreachable, Unsupported, VersionMismatch
 from .._granary import VERSION
 from .._log import logger
 from .._progress import Progress, shown
-from . import _packs, _plugin, _results
+from . import _lost, _packs, _plugin, _results
 from ._cut import Again
 from ._handle import Handle
 from ._node import place_of
 from ._packs import Pack, Range
 from ._plan import Plan, Stage
+from ._slow import COPY, Watch, gathered
 from ._sources import find
+from ._timeline import Timeline
 
 
 def fragment(stage: Stage, partition: int, reads: Sequence[Any]) -> Handle:
@@ -47,26 +50,50 @@ def packs_of(client: Any, plan: Plan) -> Dict[str, List[Range]]:
     return {name: _packs.ranges(stage.partitions, max(1, threads), not stage.sources) for name, stage in plan.stages.items()}
 
 
-def tasks(plan: Plan, packs: Mapping[str, List[Range]], home: Sequence[str] = ()) -> Any:
-    """Dask's graph, a layer for each stage. home: workers where stages run that are at home."""
-    from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+def tasks(plan: Plan, packs: Mapping[str, List[Range]], home: Sequence[str] = (), where: Mapping[str, str] = {}) -> Dict[str, Dict[Any, Any]]:
+    """Dask's tasks, by stage and by the workers where they run: () means all. home: where stages run that are at home.
 
-    layers, needs = {}, {}
+    where: by key, the worker that has its results already.
+    """
+    layers: Dict[str, Dict[Any, Any]] = {}
     for stage in plan.stages.values():
-        made: Dict[str, Tuple[Any, ...]] = {}
+        made: Dict[Any, Any] = layers.setdefault(stage.name, {})
         for place, these in enumerate(packs[stage.name]):
             reads: List[List[Any]] = []
             for node, one in stage.inputs.items():
-                keys = [_packs.key(plan.stages[one.stage], other) for other in packs[one.stage]]
-                reads.append([node, one.take, keys[place : place + 1] if one.take == "same" else keys])
+                other = plan.stages[one.stage]
+                keys = [_packs.key(other, its) for its in packs[one.stage]]
+                if one.take == "same":
+                    keys = keys[place : place + 1]
+                elif len(keys) * len(packs[stage.name]) > _packs.EDGES:
+                    layers[one.stage].setdefault((), {})[_packs.gather_key(other)] = (_packs.gather, keys)
+                    keys = [_packs.gather_key(other)]
+                reads.append([node, one.take, keys])
             for node, name in stage.sources.items():
                 futures, what = find(name).share(name, these[0], stage.partitions if node in stage.part_of else 1)
                 reads.append([node, "all", futures, what])
+            key = _packs.key(stage, these)
+            there = where.get(stage.key(these[0]))
+            workers = tuple(home) if _reads_here(stage) else (there,) if there is not None else ()
             alone = these[1] - these[0] == 1
-            made[_packs.key(stage, these)] = (fragment, stage, these[0], reads) if alone else (pack, stage, these, reads)
-        layers[stage.name] = MaterializedLayer(made, annotations={"workers": list(home)} if _reads_here(stage) else None)
-        needs[stage.name] = {one.stage for one in stage.inputs.values()}
-    return HighLevelGraph(layers, needs)
+            made.setdefault(workers, {})[key] = (fragment, stage, these[0], reads) if alone else (pack, stage, these, reads)
+    return layers
+
+
+def graph_of(plan: Plan, layers: Mapping[str, Mapping[Any, Any]], home: Sequence[str]) -> Any:
+    """Dask's graph: a layer for each stage, or for a stage on some workers."""
+    from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+
+    names = {stage: [f"{stage}@{' '.join(workers)}" for workers in some] for stage, some in layers.items()}
+    made, needs = {}, {}
+    for stage, some in layers.items():
+        for name, (workers, these) in zip(names[stage], some.items()):
+            only = {"workers": list(workers), "allow_other_workers": workers != tuple(home)} if workers else None
+            made[name] = MaterializedLayer(these, annotations=only)
+            needs[name] = {other for one in plan.stages[stage].inputs.values() for other in names[one.stage]}
+            if _packs.gather_key(plan.stages[stage]) in these:
+                needs[name].update(other for other in names[stage] if other != name)
+    return HighLevelGraph(made, needs)
 
 
 def _reads_here(stage: Stage) -> bool:
@@ -95,13 +122,16 @@ def _place(dask_worker: Any) -> str:
 class _Run:
     """Futures of a plan. Those of a stage are let go when all that read them are done."""
 
-    def __init__(self, client: Any, plan: Plan, priority: int) -> None:
+    def __init__(self, client: Any, plan: Plan, priority: int, where: Mapping[str, str] = {}) -> None:
         self.client = client
         self.plan = plan
+        self.priority = priority
         packs = packs_of(client, plan)
-        graph = tasks(plan, packs, _at_home(client, plan))
+        home = _at_home(client, plan)
+        layers = tasks(plan, packs, home, where)
+        self.tasks = {key: task for some in layers.values() for these in some.values() for key, task in these.items()}
         self.of = {_packs.key(stage, these): stage.name for stage in plan.stages.values() for these in packs[stage.name]}
-        futures = client.get(graph, list(self.of), sync=False, priority=priority)
+        futures = client.get(graph_of(plan, layers, home), list(self.of), sync=False, priority=priority)
         self.futures: Dict[str, List[Any]] = {}
         for name, future in zip(self.of.values(), futures):
             self.futures.setdefault(name, []).append(future)
@@ -127,61 +157,141 @@ class _Run:
         for one in self.plan.decided:
             name, digest = str(one["stage"]), str(one["digest"])
             if self.left.get(name) == 0 and name in self.futures and digest not in sizes:
-                sizes[digest] = sum(handle.size for handle in self.client.gather(self.futures[name]))
+                sizes[digest] = sum(handle.size for handle in gathered(self.client, self.futures[name]))
                 larger = larger or sizes[digest] > float(one["most_bytes"])
         return larger
 
+    def again(self, key: str, copy: str, address: str) -> Any:
+        """A task that runs already, once more, under another key and on that worker."""
+        there = {one.key: one for one in self.all()}
+        function, stage, which, reads = self.tasks[key]
+        alone = [[node, take, [each for one in of for each in self._behind(one)], *what] for node, take, of, *what in reads]
+        given = [[node, take, [there[one] if isinstance(one, str) else one for one in of], *what] for node, take, of, *what in alone]
+        return self.client.submit(function, stage, which, given, key=copy, workers=[address], allow_other_workers=False, priority=self.priority + 1)
+
+    def _behind(self, one: Any) -> List[Any]:
+        """What a task reads: of gathered tickets those who gave them."""
+        return list(self.tasks[one][1]) if isinstance(one, str) and self.tasks[one][0] is _packs.gather else [one]
+
+    def pending(self) -> Dict[str, str]:
+        """Tasks that are not done, and may run twice, with their stages."""
+        twice = {name for name in self.futures if self.left[name] > 0 and _may_run_twice(self.plan.stages[name])}
+        return {one.key: name for name in twice for one in self.futures[name] if one.status == "pending"}
+
+    def finished(self) -> Dict[str, List[Any]]:
+        return {name: [one for one in some if one.status == "finished"] for name, some in self.futures.items()}
+
     def cancel(self) -> None:
-        """Nothing is left on any node, also of what runs."""
+        """Nothing is left on any node, also of what runs. A scheduler that has gone has told the nodes so."""
         futures = self.all()
-        self.client.cancel(futures, force=True)
+        comm = self.client.scheduler_comm
+        if self.client.status == "running" and comm is not None and not comm.closed():
+            with contextlib.suppress(OSError):
+                self.client.cancel(futures, force=True)
         self.futures.clear()
 
 
+def _may_run_twice(stage: Stage) -> bool:
+    """Whether nothing shows that it ran, but for its results."""
+    ops = [str(one["op"]) for one in stage.graph["nodes"].values()]
+    return not _reads_here(stage) and not any(op in ("exec", "append_to") or op.startswith("write_") for op in ops)
+
+
+Take = Callable[[Any, Dict[str, Any]], Any]
+"""What becomes of a client and its futures, by target."""
+
+
 def run(client: Any, plan: Plan, progress: Progress = None, timeout: Optional[float] = None, priority: int = 0,
-        again: Optional[Again] = None) -> Dict[str, Any]:
-    """Run a plan; futures of handles, by target. What fails, is interrupted, or takes too long, leaves nothing.
+        again: Optional[Again] = None, take: Optional[Take] = None, timeline: Any = None) -> Any:
+    """Run a plan; futures of handles, by target, or what take makes of them. What fails, is interrupted, or takes too long, leaves nothing.
 
     again: cuts the plan once more when a stage is larger than was believed. Stages that are done keep their keys, and are not done again.
+    When the scheduler goes, all is submitted again to the one that comes in its place.
     """
     if plan.version != VERSION:
         raise VersionMismatch(f"the plan was cut by granary {plan.version}, and this is granary {VERSION}: cut it again")
     _plugin.ready(client)
     ends = None if timeout is None else time.monotonic() + timeout
-    sizes: Dict[str, int] = {}
-    going = _Run(client, plan, priority)
+    line = None if timeline is None else Timeline(timeline)
+    where: Dict[str, str] = {}
+    given = client
     try:
         with shown(progress) as tell:
-            while not _follow(going, tell, ends, sizes if again is not None else None):
-                assert again is not None
-                logger.info("the plan is cut again: %s", sizes)
-                going = _Run(client, again(sizes), priority)  # before the futures of what is done are let go
-    except BaseException as error:
+            while True:
+                scheduler = _lost.scheduler_of(client)
+                try:
+                    return _once(_Run(client, plan, priority, where), tell, ends, again, take, line)
+                except (KeyboardInterrupt, SystemExit):
+                    raise
+                except BaseException as error:
+                    if not _lost.is_why(client, scheduler, error):
+                        raise
+                    _has_to_stay(plan, error)
+                client = _lost.back(client, ends)
+                where = _lost.survivors(client, [stage.key(p) for stage in plan.stages.values() for p in range(stage.partitions)])
+    except TimeoutError as error:
+        if timeout is None:
+            raise
+        raise TimedOut(f"not done after {timeout} s: {error}") from None
+    finally:
+        if line is not None:
+            line.write()
+        if client is not given and take is not None:  # else the futures need it
+            client.close(timeout=1)
+
+
+def _has_to_stay(plan: Plan, error: BaseException) -> None:
+    """Partitions of collections go with their scheduler."""
+    if any(stage.sources for stage in plan.stages.values()):
+        raise Unreachable("Dask's scheduler has gone, and with it the partitions that the plan reads: call from_dask() again") from error
+
+
+def _once(going: _Run, tell: Any, ends: Optional[float], again: Optional[Again], take: Optional[Take], line: Optional[Timeline]) -> Any:
+    """Run it with the scheduler that there is."""
+    sizes: Dict[str, int] = {}
+    try:
+        while not _follow(going, tell, ends, sizes if again is not None else None, line):
+            assert again is not None
+            logger.info("the plan is cut again: %s", sizes)
+            going = _Run(going.client, again(sizes), going.priority)  # before the futures of what is done are let go
+        futures = {name: going.futures[stage][0] for name, stage, _ in going.plan.targets}
+        return futures if take is None else take(going.client, futures)
+    except BaseException:
         going.cancel()
-        if isinstance(error, TimeoutError) and timeout is not None:
-            raise TimedOut(f"not done after {timeout} s: {error}") from None
         raise
-    return {name: going.futures[stage][0] for name, stage, _ in going.plan.targets}
 
 
-def _follow(going: _Run, tell: Any, ends: Optional[float], sizes: Optional[Dict[str, int]]) -> bool:
+def _follow(going: _Run, tell: Any, ends: Optional[float], sizes: Optional[Dict[str, int]], line: Optional[Timeline]) -> bool:
     """Wait for all fragments. False: some stage is larger than was believed; sizes has how large."""
     total, done = len(going.of), 0
     watched = as_completed(going.all(), loop=going.client.loop)
-    while done < total:
-        if ends is not None and not _comes(watched, ends - time.monotonic()):
-            raise TimedOut(f"{done} of {total} tasks were done")
-        future = next(watched)
-        if future.status == "cancelled":
-            raise Cancelled(f"{future.key} was cancelled")
-        if future.status != "finished":
-            future.result()
-        done += 1
-        going.done(future.key)
-        if sizes is not None and going.beyond(sizes):
-            return False
-        if tell is not None:
-            tell(done / total)
+    slow = Watch(going.client, going.again)
+    try:
+        while done < total:
+            if not _comes(watched, min(slow.due, slow.due if ends is None else ends) - time.monotonic()):
+                if ends is not None and time.monotonic() >= ends:
+                    raise TimedOut(f"{done} of {total} tasks were done")
+                watched.update(slow.look(going.pending(), going.finished()))
+                continue
+            future = next(watched)
+            slow.heard()
+            is_copy = slow.ended(future)
+            if line is not None and future.status == "finished":
+                line.add(going.of[future.key.removesuffix(COPY)], gathered(going.client, [future])[0], "copy" if is_copy else "done")
+            if is_copy:
+                continue
+            if future.status == "cancelled":
+                raise Cancelled(f"{future.key} was cancelled")
+            if future.status != "finished":
+                future.result()
+            done += 1
+            going.done(future.key)
+            if sizes is not None and going.beyond(sizes):
+                return False
+            if tell is not None:
+                tell(done / total)
+    finally:
+        slow.cancel()
     return True
 
 

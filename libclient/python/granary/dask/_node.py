@@ -14,6 +14,7 @@ import ssl
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
@@ -24,9 +25,10 @@ from .._errors import Cancelled, Error, Exists, Failed, NotFound, Unreachable
 from .._granary import NO_RECALL, OWN
 from .._log import logger
 from .._session import Session
-from ._handle import Chunk, Handle, Origin, same_instance
+from ._handle import GATHERED, Chunk, Handle, Origin, same_instance
 from ._packs import Range, key as key_of, reads_of
 from ._plan import Stage
+from ._slow import COPY
 from ._wire import Server, TransferFailed, fetch
 
 EXIT_LOST = 75
@@ -37,6 +39,9 @@ KEEP_S = 60
 
 Reads = Sequence[Sequence[Any]]
 """By input node: its name, what it takes, handles, and of a source what of them (_sources.py)."""
+
+RESTORE_MS = 30000
+"""For a chunk to come back from disk."""
 
 _FETCHES = 4
 _STREAM_BYTES = 64 << 20
@@ -220,8 +225,10 @@ class Node:
                     if task not in self._packs:
                         self._again(task)
                     self._packs[task] = stage.key(partition)
+                began, since = time.time(), time.perf_counter()
                 made.append(self.run(stage, partition, reads_of(reads, partition - these[0])))
                 made[-1].task = task
+                made[-1].ran = began, time.perf_counter() - since, threading.get_ident()
             return made
         finally:
             with self._ran:
@@ -266,6 +273,7 @@ class Node:
 
     def cancel(self, key: str) -> None:
         """Stop a task that runs here, soon: the fragment that it is at."""
+        key = key.removesuffix(COPY)
         with self._ran:
             key = self._packs.pop(key, key)
             if key not in self.running:
@@ -294,6 +302,15 @@ class Node:
         with contextlib.suppress(NotFound):
             self.client.delete_graph(key)
         return None
+
+    def surviving(self, keys: Sequence[str]) -> List[str]:
+        """Those of them whose graphs have succeeded here."""
+        found = []
+        for key in keys:
+            with contextlib.suppress(Error):
+                if self.client.wait_graph(key, -1)["state"] == "succeeded":
+                    found.append(key)
+        return found
 
     def _compute(self, key: str, text: str, flags: int) -> None:
         if key in self._cancelled:
@@ -326,6 +343,7 @@ class Node:
             if stage.chunks and len(ids) != stage.chunks:
                 raise Failed(f"{key}: it gave {len(ids)} chunks, and the plan promises {stage.chunks}")
             infos = [client.info_object(id) for id in ids]
+            block = tuple(client.get(ids[0], RESTORE_MS).tensor()[1]) if kind == "tensor" and len(ids) > 1 else ()
             for id, info in zip(ids, infos):
                 if refer or info["id"] != id:  # another name of a chunk that was read
                     client.refer(info["id"])
@@ -336,7 +354,7 @@ class Node:
         results = Results(self, key, referred)
         self._kept[key] = results
         chunks = tuple(Chunk(id, info["size"], info["meta_size"]) for id, info in zip(ids, infos))
-        return Handle(key, self.origin, kind, chunks, tuple(rows), tuple(shape), tuple(splits), results)
+        return Handle(key, self.origin, kind, chunks, tuple(rows), tuple(shape), tuple(splits), results, block=block)
 
     def own(self, id: bytes, kind: str, rows: Tuple[int, ...], shape: Tuple[int, ...], splits: Tuple[int, ...]) -> Handle:
         """The handle to an object, to which this process has a reference."""
@@ -466,7 +484,7 @@ class _Grid(NamedTuple):
     @classmethod
     def of(cls, handle: Handle, span: Sequence[int]) -> "_Grid":
         """Of some of a handle's blocks, which then lie one below the other, or of all."""
-        block = [-(-side // max(split, 1)) for side, split in zip(handle.shape, handle.splits)]
+        block = list(handle.block)
         shape = list(handle.shape)
         if span[1] - span[0] < len(handle.chunks) and shape:
             shape[0] = min(span[1] * block[0], shape[0]) - span[0] * block[0]
@@ -521,6 +539,8 @@ def alone() -> bool:
 def _looker() -> Callable[..., Any]:
     """A function for Dask's scheduler, which need not have this package: it is pickled whole."""
 
+    gathered = GATHERED
+
     async def look(key: str, address: str, gone: bool, dask_scheduler: Any = None) -> bool:
         """Whether results are lost: their worker has gone, or has said so. Dask then drops all tickets, and computes them anew."""
         import asyncio
@@ -528,13 +548,15 @@ def _looker() -> Callable[..., Any]:
         s = dask_scheduler
         if address in s.workers and not gone:
             try:
-                await asyncio.wait_for(s.rpc(address).identity(), 10)
+                await asyncio.wait_for(s.rpc(address).identity(), 5)
             except (OSError, asyncio.TimeoutError):
                 await s.remove_worker(address, stimulus_id="granary-lost", close=False)
         gone = gone or address not in s.workers
-        task = s.tasks.get(key)
-        for one in list(task.who_has) if gone and task is not None else []:
-            await s.delete_worker_data(one.address, [key], "granary-lost")
+        async with vars(s).setdefault("_granary_lost", asyncio.Lock()):  # what one drops is made again, and must not be dropped by another
+            task = s.tasks.get(key)
+            for each in [task, *(one for one in task.dependents if one.key.startswith(gathered))] if gone and task is not None else []:
+                for one in list(each.who_has):
+                    await s.delete_worker_data(one.address, [each.key], "granary-lost")
         return gone
 
     return look

@@ -120,6 +120,11 @@ def _prober() -> Callable[..., Dict[str, str]]:
 _ready: "weakref.WeakSet[Any]" = weakref.WeakSet()
 
 
+def forget(client: Any) -> None:
+    """Its scheduler and workers may be others now."""
+    _ready.discard(client)
+
+
 def ready(client: Any, private: Optional[Mapping[str, Any]] = None) -> None:
     """Every worker is a node, and those that come later become one. VersionMismatch, Unreachable: names the worker that cannot be."""
     if client in _ready and private is None:

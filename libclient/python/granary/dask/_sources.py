@@ -88,7 +88,8 @@ class Source:
         more = self.shape[0] % parts  # as the operator `split` has it: the first ones have one row more
         start = partition * (self.shape[0] // parts) + min(partition, more)
         rows = self.shape[0] // parts + (partition < more)
-        at, chosen, skip = 0, [], 0
+        at, skip = 0, 0
+        chosen: List[Piece] = []
         for piece in self.pieces:
             if at < start + rows and at + piece.rows > start:
                 skip = start - at if not chosen else skip
@@ -158,8 +159,8 @@ def _fit(graph: Mapping[str, Any], sources: "set[str]", tensors: Sequence[Source
 # ---- partitions into the stores ----
 
 def _told(number: int, error: Exception) -> Exception:
-    kind = type(error) if type(error) in (TypeError, ValueError, WrongType, Invalid) else Invalid
-    return kind(f"partition {number}: {str(error).removeprefix('put(): ')}")
+    told = f"partition {number}: {str(error).removeprefix('put(): ')}"
+    return TypeError(told) if isinstance(error, TypeError) else ValueError(told) if isinstance(error, ValueError) else Invalid(told)
 
 
 def _put(value: Any, number: int) -> Handle:
@@ -311,7 +312,10 @@ def _computed(client: Any, futures: List[Any]) -> List[Any]:
     wait(futures)
     for one in futures:
         if one.status != "finished":
-            one.result()
+            try:
+                one.result()
+            finally:
+                client.cancel(futures, force=True)  # and not when the error's frames are collected
     return futures
 
 
@@ -320,7 +324,11 @@ def _of_frame(client: Any, collection: Any) -> Source:
     parts = client.compute(collection.to_delayed())
     futures = _computed(client, client.map(_put, parts, range(len(parts)), pure=False))
     kinds: List[Kinds] = client.gather(client.map(_kinds, futures, pure=False))
-    wanted = unified(kinds)
+    try:
+        wanted = unified(kinds)
+    except BaseException:
+        client.cancel(futures, force=True)
+        raise
     changes = [_changes(some, wanted) for some in kinds]
     futures = _computed(client, [one if change is None else client.submit(_changed, one, number, [name for name, _ in wanted], change, pure=False)
                                  for number, (one, change) in enumerate(zip(futures, changes))])
@@ -370,7 +378,7 @@ def _of_result(client: Any, future: Any) -> Source:
         return Source(client, pieces, handle.size)
     pieces = [_whole(future, handle)]
     if len(handle.chunks) > 1 and handle.splits[0] == len(handle.chunks):
-        block = -(-handle.shape[0] // handle.splits[0])
+        block = handle.block[0]
         pieces = [Piece(future, place, place + 1, min(block, handle.shape[0] - place * block)) for place in range(len(handle.chunks))]
     return Source(client, pieces, handle.size, handle.shape, client.submit(_dtype, future, pure=False).result())
 

@@ -21,7 +21,16 @@ from .._log import logger
 from ._handle import Chunk, Handle
 
 STALL_S = 60
-"""A transfer that gives no byte for so long has failed. A receiver may wait for room in its store, for half of that."""
+"""A receiver that takes no byte for so long has failed. It may wait for room in its store, for half of that."""
+
+SILENT_S = 20
+"""A sender that gives no byte for so long has failed. It may wait for a chunk to come back from disk, for half of that."""
+
+ANSWER_S = 10
+"""For a sender to answer at all."""
+
+_CUT_S = 10
+"""Until a connection without a sign of its other end counts as cut."""
 
 _RESTORE_MS = 10000
 """For a chunk to come back from disk."""
@@ -49,18 +58,23 @@ class TransferFailed(ConnectionError):
         return ConnectionError, self.args
 
 
-def _timeouts(one: socket.socket) -> None:
+def _timeouts(one: Socket, silent: int) -> None:
     """The store's calls read and write descriptors that block; the kernel ends a wait that is too long."""
     one.settimeout(None)
-    for option in (socket.SO_RCVTIMEO, socket.SO_SNDTIMEO):
-        one.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", STALL_S, 0))
+    for option, seconds in ((socket.SO_RCVTIMEO, silent), (socket.SO_SNDTIMEO, STALL_S)):
+        one.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", seconds, 0))
     one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, number in ((socket.TCP_KEEPIDLE, _CUT_S // 2), (socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPCNT, _CUT_S // 2)):
+        one.setsockopt(socket.IPPROTO_TCP, option, number)
 
 
 def _read(one: Socket, size: int) -> bytes:
     parts = bytearray()
     while len(parts) < size:
-        some = one.recv(size - len(parts))
+        try:
+            some = one.recv(size - len(parts))
+        except BlockingIOError:
+            raise ConnectionError("the other end is silent") from None
         if not some:
             raise ConnectionError("the other end has closed the connection")
         parts += some
@@ -153,7 +167,7 @@ class Server:
             self._open.add(raw)
         one: Socket = raw
         try:
-            _timeouts(raw)
+            _timeouts(raw, STALL_S)
             if self._context is not None:
                 one = self._context.wrap_socket(raw, server_side=True)  # the plain one is nothing any more
                 with self._lock:
@@ -194,13 +208,14 @@ def fetch(client: Any, wanted: Sequence[Tuple[Handle, Chunk]], context: Optional
     origin = wanted[0][0].origin
     made: List[bytes] = []
     try:
-        with socket.create_connection((origin.host, origin.port), STALL_S) as raw:
-            _timeouts(raw)
+        with socket.create_connection((origin.host, origin.port), ANSWER_S) as raw:
+            _timeouts(raw, ANSWER_S)
             one: Socket = raw if context is None else context.wrap_socket(raw, server_hostname=origin.host)
             with contextlib.closing(one):
                 one.sendall(origin.secret + struct.pack("!I", len(wanted)) + b"".join(chunk.id for _, chunk in wanted))
                 if _read(one, 1) != _OK:
                     raise NotFound("they are not there any more")
+                _timeouts(one, SILENT_S)
                 with _plain(one, False) as fd:
                     for _, chunk in wanted:
                         id = _granary.id_random()
