@@ -208,6 +208,16 @@ gr_process_stat(pid_t pid, char text[static GR_PROCESS_STAT])
     return at != NULL && at[1] == ' ' ? at + 2 : NULL;
 }
 
+bool
+gr_process_lives(pid_t pid)
+{
+    struct pollfd process = {.fd = pid > 0 ? gr_pidfd_open(pid) : -1, .events = POLLIN};
+    bool lives = pid > 0 && (process.fd < 0 ? errno != ESRCH : poll(&process, 1, 0) == 0);
+
+    gr_fd_close(&process.fd);
+    return lives;
+}
+
 uint64_t
 gr_process_start_time(pid_t pid)
 {

@@ -44,6 +44,8 @@ const char *gr_process_stat(pid_t pid, char text[static GR_PROCESS_STAT]);
 /* When the process started, in clock ticks since boot; 0 when there is none. pid + start time names a process for good.
  */
 uint64_t gr_process_start_time(pid_t pid);
+/* Whether it runs. One that has ended has its number until somebody has waited for it; in some containers nobody does. */
+bool gr_process_lives(pid_t pid);
 
 /*
  * Existing shared memory, or -1 with errno. /dev/shm is everybody's, so it must be a file of this user's that nobody

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -439,7 +438,7 @@ gr_instance_supervised(const struct gr_instance *instance)
         pid = strtol(text, NULL, 10);
     }
     free(text);
-    return pid > 0 && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+    return gr_process_lives((pid_t)pid);
 }
 
 void

@@ -190,12 +190,18 @@ gr_unexport_all(granary_client *client, const char *session)
         for (size_t row = 0; err == GRANARY_OK && row < granary_table_rows(table); row++) {
             const char *function = granary_table_text(table, row, "name"); /* LIBRARY:NAME */
             char name[GR_LIBRARY_MAX];
+            owner_text owner;
             granary_id object;
 
             if (strcmp(granary_table_text(table, row, "session"), session) == 0) {
                 (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(function, ":"), function);
                 err = call_unexport(client, session, name, NULL, &object);
                 changed = changed || err == GRANARY_OK;
+                /* The client's own session may go on: then nobody could name the file any more. */
+                if (err == GRANARY_OK && strcmp(session, gr_client_session(client)) == 0 &&
+                    owner_of(name, owner) == GRANARY_OK) {
+                    err = unreference_all(client, owner);
+                }
                 err = err == GRANARY_ENOENT ? GRANARY_OK : err; /* another function of the same library */
             }
         }

@@ -14,7 +14,7 @@
  */
 granary_err gr_export_send(granary_client *client, Granary__Library *library);
 
-/* Have the scheduler forget the libraries of a session that is about to go, whose objects go with it. */
+/* Have the scheduler forget the libraries of a session. Their objects go, too: now, if it is the client's own, or with the session. */
 granary_err gr_unexport_all(granary_client *client, const char *session);
 
 #endif

@@ -51,14 +51,20 @@ is_enough(const struct cut *cut, int64_t rows, int64_t block)
     return rows > 0 && (rows - 1) / block >= (int64_t)cut->parts - 1;
 }
 
+/* The driver cuts tensors that it gives at any row, so others of as many rows, which may meet them, are cut so, too. */
 int64_t
 tensor_align(struct cut *cut, int64_t rows)
 {
     int64_t align = 1;
 
     for (size_t i = 0; i < cut->graph->count; i++) {
-        int64_t theirs = 0, block = block_of(cut->graph->nodes[i], &theirs);
+        const struct gr_node *node = cut->graph->nodes[i];
+        int64_t theirs = 0, block = block_of(node, &theirs);
 
+        if (node->input_count == 0 && node->type.dims > 0 && node->type.shape[0] == rows &&
+            source_given(cut, node) != NULL) {
+            return 1;
+        }
         if (block > align && theirs == rows && is_enough(cut, rows, block)) { /* powers of two: the largest fits all */
             align = block;
         }

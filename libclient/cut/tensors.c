@@ -32,7 +32,7 @@ static struct value
 source_in_parts(struct cut *cut, const struct gr_node *node)
 {
     const granary_cut_source *given = source_given(cut, node);
-    int64_t align = given == NULL ? tensor_align(cut, node->type.shape[0]) : 0; /* whoever gives them has cut them */
+    int64_t align = tensor_align(cut, node->type.shape[0]);
     bool is_stored = node->op == GR_TILE_array && given == NULL;
     struct flow *flow = flow_of_node(cut, node, align > 1 ? SPREAD_ANY : SPREAD_PARTS);
     struct value value;

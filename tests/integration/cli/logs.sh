@@ -43,7 +43,8 @@ granary run "$work/g.json" >/dev/null 2>&1 &
 run=$!
 wait_until newest
 key=$(newest)
-wait_until grep -q first <(granary logs "$key/0")
+printed() { granary logs "$key/0" | grep -q first; }
+wait_until printed
 says "^graph $key of session 'default' is running" granary why "$key"
 says "subtask $key/0 \(node 'p0': exec\) is running" granary why "$key/0"
 says "executor [12] .* runs it for" granary why "$key/0"

@@ -72,7 +72,7 @@ python3 "$work/manager.py" "$work/notify3" $birds early || fail "a service that 
 
 # In the background, too: whoever ends `granary up` while it starts does not want the instance.
 for signal in TERM INT; do
-    GRANARY_FAULT='cli/daemon_ready:delay=500ms@1' python3 -c 'import os, signal, sys
+    GRANARY_FAULT='cli/daemon_ready:delay=3s@1' python3 -c 'import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.execvp("granary", ["granary", "up", "--executors", "1", "--memory", "64M"])' 2>"$work/err" &
     starter=$!

@@ -12,7 +12,7 @@ import time
 GRANARY = os.path.join(os.environ["GRANARY_BIN"], "granary")
 MARK = "GRANARY_TEST_TORMENTOR"
 PATIENCE = 120
-SCHEDULE = """whole seed 1 memory 33554432 clients 2 graphers 1 executors 1 schedulers 2
+SCHEDULE = """whole seed 1 memory 33554432 clients 2 graphers 1 executors 1 schedulers 2 plain 1
 0 stop supervisor 0 600000
 0 stop store 0 600000
 0 stop executor 0 600000

@@ -1,4 +1,5 @@
 """Nodes that are refused, and deaths in a cluster: of workers, stores and Dask's scheduler, between fragments, during them, and during a transfer."""
+import json
 import os
 import pathlib
 import signal
@@ -6,6 +7,8 @@ import subprocess
 import threading
 import unittest
 from unittest import mock
+
+import numpy as np
 
 from cluster import BIN, PATIENCE_S, Cluster, granary, in_thread, plan, processes, stage, until, _plan
 from granary.dask import _drive, _packs, _results
@@ -52,6 +55,28 @@ class Faults(unittest.TestCase):
         """What fragments gave that shared a task is made again together."""
         with mock.patch.object(_packs, 'ranges', lambda partitions, *_: [(first, min(first + 2, partitions)) for first in range(0, partitions, 2)]):
             self.dies(self.cluster.workers['n2'].kill)
+
+    def test_a_worker_whose_tickets_were_gathered(self):
+        """They are gathered again. The worker dies when all of the first two stages are done, and before anybody has read them."""
+        gate = os.path.join(self.cluster.directory, 'gate')
+        os.mkfifo(gate)
+        opened = os.open(gate, os.O_RDWR)
+        self.addCleanup(os.close, opened)
+        first = stage('first', {'out': {'op': 'arange', 'stop': 1200, 'parts': 4}}, partitions=4, part_of=['out'])
+        wait = stage('wait', {'out': {'op': 'exec', 'command': ['sh', '-c', f'read line < {gate}; true']}})
+        reads = stage('reads', {'in': {'op': 'array', 'dtype': 'int64'}, 'w': {'op': 'object'}, 'out': {'op': 'positive', 'input': 'in'}}, partitions=2,
+                      inputs={'in': ('first', 'all'), 'w': ('wait', 'all')})
+        last = stage('last', {'in': {'op': 'array', 'dtype': 'int64'}, 'out': {'op': 'sum', 'input': 'in'}}, inputs={'in': ('reads', 'all')})
+        with mock.patch.object(_packs, 'EDGES', 7):
+            given = plan(first, wait, reads, last, kind='tensor')
+            call = in_thread(granary.dask.run, self.client, given)
+            tickets = _packs.gather_key(_plan.Plan.of(given).stages['first'])
+            until(lambda: self.client.who_has().get(tickets), 'tickets that are gathered')
+            self.cluster.workers['n2'].kill()
+            until(lambda: len(self.client.scheduler_info()['workers']) == 1, 'the end of the worker')
+            os.write(opened, b'go\n' * 8)
+            made = call()['result']
+        self.assertEqual(int(made), 1199 * 1200)
 
     def test_a_store(self):
         """Then the worker ends by itself, as it has nothing to offer any more."""
@@ -128,7 +153,91 @@ class Faults(unittest.TestCase):
         until(lambda: not self.cluster.left(), 'the end of graphs and objects')
 
 
+class Slow(unittest.TestCase):
+    """Nodes that do not end what they run, and do not die."""
+
+    def setUp(self):
+        self.cluster = Cluster(2)
+        self.addCleanup(self.cluster.close)
+        self.client = self.cluster.client
+
+    def twice(self):
+        """A number on each of four partitions, and their sum."""
+        return plan(stage('number', {'out': {'op': 'random', 'shape': [1000], 'seed': 5}}, partitions=4),
+                    stage('sum', {'in': {'op': 'array', 'dtype': 'float64'}, 'out': {'op': 'sum', 'input': 'in'}}, inputs={'in': ('number', 'all')}), kind='tensor')
+
+    def test_fragments_run_elsewhere_too(self):
+        """A node that waits for something has its fragments run on the other one, whose results count."""
+        self.cluster.on('n2', _waits)
+        line = os.path.join(self.cluster.directory, 'line.json')
+        made = granary.dask.run(self.client, self.twice(), timeline=line)['result']
+        self.cluster.on('n2', _waits_no_more)
+        self.assertEqual(float(np.asarray(made)), float(np.asarray(granary.dask.run(self.client, self.twice())['result'])))
+        events = [one for one in json.loads(pathlib.Path(line).read_text()) if one['ph'] == 'X']
+        self.assertIn('copy', {one['args']['outcome'] for one in events})
+        self.assertEqual(sorted(one['args']['partition'] for one in events if one['name'] == 'number' and one['args']['outcome'] == 'done'), [0, 1, 2, 3])
+        del made
+        until(lambda: not self.cluster.left(), 'the end of graphs and objects')
+
+    def test_a_stopped_worker(self):
+        """It has chunks that others need, and is asked for them: Dask takes it out, and they are made again."""
+        first = _plan.Plan.of(self.twice()).stages['number']
+        address = self.cluster.address('n2')
+        made = [self.client.submit(_drive.fragment, first, p, [], key=first.key(p), workers=[address]) for p in range(4)]
+        for one in made:
+            self.assertEqual(one.result().origin.worker, address)
+        self.client.run_on_scheduler(_let_go, [one.key for one in made])
+        os.kill(self.cluster.workers['n2'].pid, signal.SIGSTOP)
+        self.addCleanup(self.cluster.workers['n2'].kill)
+        far = float(np.asarray(granary.dask.run(self.client, self.twice(), timeout=PATIENCE_S)['result']))
+        os.kill(self.cluster.workers['n2'].pid, signal.SIGKILL)
+        del made, one
+        self.assertEqual(far, float(np.asarray(granary.dask.run(self.client, self.twice())['result'])))
+        self.assertEqual(len(self.client.scheduler_info()['workers']), 1)
+
+
 class Scheduler(unittest.TestCase):
+    def test_a_call_goes_on_with_another_scheduler(self):
+        """It dies while a fragment runs, and workers with it. Both are started again, and what was done is not done again."""
+        instance = os.path.join(self.enterContext(_directory()), 'node')
+        granary_command(self, 'up', '--instance', instance, '-e', '1', '--memory', '64M')
+        self.addCleanup(granary_command, self, 'down', '--instance', instance)
+        cluster = Cluster(1, environment={'GRANARY_INSTANCE': instance}, nodes=False)
+        self.addCleanup(cluster.close)
+        gate, runs, ran = (os.path.join(cluster.directory, name) for name in ('gate', 'runs', 'ran'))
+        os.mkfifo(gate)
+        zero = stage('zero', {'out': {'op': 'exec', 'command': ['echo', 'a']}})
+        one = stage('one', {'in': {'op': 'object'}, 'out': {'op': 'exec', 'command': ['sh', '-c', f'echo x >> {ran}; cat'], 'inputs': ['in']}},
+                    inputs={'in': ('zero', 'all')})
+        last = stage('last', {'in': {'op': 'object'},
+                              'out': {'op': 'exec', 'command': ['sh', '-c', f'echo x >> {runs}; read line < {gate}; cat; echo $line'], 'inputs': ['in']}},
+                     inputs={'in': ('one', 'all')})
+        call = in_thread(granary.dask.run, cluster.client, plan(zero, one, last, kind='objects'), timeout=PATIENCE_S)
+        until(lambda: os.path.exists(runs), 'the last fragment')
+        cluster.scheduler.kill()
+        cluster.workers['n1'].wait(PATIENCE_S)
+        os.unlink(cluster.file)
+        cluster.scheduler = cluster.start('dask-scheduler', '--host', '127.0.0.1', '--port', '0', '--scheduler-file', cluster.file)
+        until(lambda: os.path.exists(cluster.file), 'the other scheduler')
+        cluster.add('n2')
+        until(lambda: len(pathlib.Path(runs).read_text().split()) == 2, 'the last fragment once more')
+        with open(gate, 'w') as out:
+            out.write('b\n')
+        made = call()['result']
+        self.assertEqual([bytes(each) for each in made] if isinstance(made, list) else bytes(made), [b'a\nb\n'])
+        self.assertEqual(pathlib.Path(ran).read_text(), 'x\n', 'it ran once')
+
+    def test_no_other_scheduler_in_time(self):
+        cluster = Cluster(1)
+        self.addCleanup(cluster.close)
+        gate = os.path.join(cluster.directory, 'gate')
+        one = stage('one', {'out': {'op': 'exec', 'command': ['sh', '-c', f'touch {gate}; exec sleep 600']}})
+        call = in_thread(granary.dask.run, cluster.client, plan(one, kind='objects'), timeout=5)
+        until(lambda: os.path.exists(gate), 'the fragment')
+        cluster.scheduler.kill()
+        with self.assertRaisesRegex(granary.TimedOut, 'no other one with a worker came'):
+            call()
+
     def test_results_outlive_the_scheduler(self):
         """Dask's scheduler is killed, and the workers end. A new cluster on the same instances uses what is there."""
         instance = os.path.join(self.enterContext(_directory()), 'node')
@@ -183,6 +292,29 @@ class Refused(unittest.TestCase):
                               env={**os.environ, 'GRANARY_DASK_PATIENCE': '1s'})
         self.assertEqual((done.returncode, done.stdout), (3, ''), done.stderr)
         self.assertIn('tcp://127.0.0.1:1', done.stderr)
+
+
+def _let_go(keys, dask_scheduler):
+    """Tasks may run anywhere from now on."""
+    for key in keys:
+        dask_scheduler.tasks[key].loose_restrictions = True
+
+
+def _waits(node):
+    """From now on fragments wait here."""
+    node.gate = threading.Event()
+    honest = node._compute
+    node.honest = honest
+
+    def compute(*arguments):
+        node.gate.wait()
+        return honest(*arguments)
+    node._compute = compute
+
+
+def _waits_no_more(node):
+    node._compute = node.honest
+    node.gate.set()
 
 
 def _directory():

@@ -69,6 +69,23 @@ class Plans(ClusterTest):
             made = granary.dask.run(self.client, plan(whole, twice, last, kind='tensor'))['result']
             self.assertEqual(np.asarray(made).tolist(), list(range(0, 2400, 2)))
 
+    def test_a_task_gathers_tickets(self):
+        """Where many fragments read all of many. Fragments read the same then, and nothing stays."""
+        with mock.patch.object(_packs, 'EDGES', 4):
+            self.a_query_in_parts(3)
+            dealt = stage('dealt', {'read': {**READ, 'path': self.files[0]}, 'out': {'op': 'rebalance', 'input': 'read', 'rows': 300}}, partitions=3, chunks=3)
+            taken = stage('taken', {'in': {'op': 'table'}, 'out': {'op': 'select', 'input': 'in', 'columns': ['id']}}, partitions=3, inputs={'in': ('dealt', 'part')})
+            last = stage('last', {'in': {'op': 'table'}, 'out': {'op': 'head', 'input': 'in', 'rows': 10000}}, inputs={'in': ('taken', 'all')})
+            given = _plan.Plan.of(plan(dealt, taken, last))
+            layers = _drive.tasks(given, _drive.packs_of(self.client, given))
+            tickets = _packs.gather_key(given.stages['dealt'])
+            self.assertEqual(layers['dealt'][()][tickets], (_packs.gather, [given.stages['dealt'].key(p) for p in range(3)]))
+            self.assertEqual({str(task[3][0][2]) for task in layers['taken'][()].values()}, {str([tickets])})
+            self.assertEqual(len(layers['last'][()][given.stages['last'].key(0)][3][0][2]), 3)
+            made = granary.dask.run(self.client, plan(dealt, taken, last))['result'].to_pandas().id
+            near = pd.read_csv(self.files[0]).id
+            self.assertEqual(made.tolist(), [one for place in range(3) for one in near[place * 300 : place * 300 + 300].tolist() * 3])
+
     def test_a_pack_ends_where_it_is(self):
         """It is cancelled while it is at the second of three fragments: the third one does not begin."""
         ran = os.path.join(self.cluster.directory, 'packed')
@@ -164,8 +181,11 @@ class Plans(ClusterTest):
         graph = os.path.join(self.cluster.directory, 'graph.json')
         pathlib.Path(graph).write_text(json.dumps({'nodes': {'x': {'op': 'random', 'shape': [1000, 3]}, 'y': {'op': 'sum', 'input': 'x', 'axes': [0]}},
                                                    'targets': ['y']}))
-        near, far = (command('run', *more, graph) for more in ([], on))
+        line = os.path.join(self.cluster.directory, 'line.json')
+        near, far = (command('run', *more, graph) for more in ([], [*on, '--timeline', line]))
         self.assertEqual((far.stdout, far.returncode), (near.stdout, 0), far.stderr)
+        names = {one['args']['name'] for one in json.loads(pathlib.Path(line).read_text()) if one['ph'] == 'M'}
+        self.assertTrue(names and names <= set(self.client.run(lambda dask_worker: _plugin.node_of(dask_worker).name).values()), names)
         wrong = command('sql', *on, "SELECT * FROM '/nothing.csv'")
         self.assertEqual((wrong.returncode, wrong.stdout), (4, ''), wrong.stderr)
         self.assertIn('/nothing.csv', wrong.stderr)

@@ -119,7 +119,7 @@ class Sources(ClusterTest):
 
         stayed = granary.dask.run(self.client, plan(stage('a', {'out': {'op': 'arange', 'stop': 1000, 'chunk': [300]}}), kind='tensor'), stay=True)['result']
         (source,) = self.take(stayed)
-        self.assertEqual((source.shape, source.dtype, [one.rows for one in source.pieces]), ((1000,), 'int64', [250] * 4))
+        self.assertEqual((source.shape, source.dtype, [one.rows for one in source.pieces]), ((1000,), 'int64', [300, 300, 300, 100]))
         self.assertEqual(int(ga.sum(source.lazy()).collect(on=self.client)), 999 * 500)
         self.assertEqual(np.asarray(source.lazy().collect(on=self.client)).tolist(), list(range(1000)))
 

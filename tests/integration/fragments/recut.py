@@ -130,6 +130,9 @@ def check_bad(machines, cutter, directory):
             (['--fragments', '1000000000', '-'], '{}', ['fragments']),
             (['--fragments', '2', '--keep', 'x', '-'], '{}', ['runs nothing']),
             (['--fragment-bytes', '5', '-'], '{}', ['--fragments N']),
+            (['--fragment-source', 'x=2:5', '-'], '{}', ['--fragments N']),
+            (['--fragments', '2', '--fragment-source', 'x=2', '-'], '{}', ['NAME=PARTITIONS:BYTES']),
+            (['--fragments', '2', '--fragment-source', 'x=0:5', '-'], '{"nodes": {"a": {"op": "zeros", "shape": [2]}}}', ['no partition']),
             (['--fragments', '2', '-'], '{"nodes": {"a": {"op": "read_csv", "path": "/no/such.csv"}}}', ["'a'", '/no/such.csv']),
             (['--fragments', '2', '-'], '{"nodes": {}}', ['node']),
             (['--fragments', '2', '-'], '{"nodes": {"a": {"op": "head", "input": "b", "rows": 1}}}', ["'b'"]),
@@ -142,6 +145,7 @@ def check_bad(machines, cutter, directory):
 def check_others(machines, directory):
     """What has no parts: no source, what writes, what is a table of the instance."""
     cut = lambda graph: json.loads(machines.command(0, 'run', '--fragments', '3', '--fragment-bytes', '1', '-', text=json.dumps(graph)))
+    cut_given = lambda graph: json.loads(machines.command(0, 'run', '--fragments', '3', '--fragment-source', '5' * 32 + '=3:144', '-', text=json.dumps(graph)))
     read = {'op': 'read_csv', 'path': f'{directory}/b.csv'}
     plan = cut({'nodes': {'a': {'op': 'zeros', 'shape': [2]}, 'b': {'op': 'add', 'input': 'a', 'value': 1}}})
     assert [s['partitions'] for s in plan['stages']] == [1], plan
@@ -153,6 +157,16 @@ def check_others(machines, directory):
     plan = json.loads(machines.command(0, 'sql', '--fragments', '3', 'SELECT sum(y) AS t FROM kept'))
     assert [stage['home'] for stage in plan['stages']] == [True], plan
     assert machines.run(plan).text('result', '--csv') == machines.command(0, 'sql', '--csv', 'SELECT sum(y) AS t FROM kept')
+    assert plan['granary_fragments'] == 1 and not any('sources' in stage for stage in plan['stages']), plan
+    given = json.loads(machines.command(0, 'sql', '--fragments', '3', '--fragment-source', 'kept/table=4:100', 'SELECT sum(y) AS t FROM kept'))
+    first = next((stage for stage in given['stages'] if 'sources' in stage), {})
+    assert first, given
+    assert (given['granary_fragments'], first['partitions'], list(first['sources'].values())) == (2, 3, ['kept/table']), given
+    assert list(first['sources']) == first['part_of'] and not any(stage['home'] for stage in given['stages']), given
+    whole = json.loads(machines.command(0, 'sql', '--fragments', '3', '--fragment-source', 'kept/table=1:100', 'SELECT sum(y) AS t FROM kept'))
+    assert [(stage['partitions'], stage['part_of']) for stage in whole['stages'] if 'sources' in stage] == [(1, [])], whole
+    blocks = cut_given({'nodes': {'x': {'op': 'array', 'ids': ['5' * 32], 'shape': [9, 2], 'dtype': 'float64'}, 's': {'op': 'sum', 'input': 'x'}}, 'targets': ['s']})
+    assert [stage.get('sources') for stage in blocks['stages']] == [{'x': '5' * 32}, None], blocks
     text = machines.command(0, 'sql', '--fragments', '3', '--fragment-bytes', '1', '--explain', f"SELECT sum(y) OVER () AS t FROM '{directory}/b.csv'")
     assert 'read_csv (a part)' in text and 'a window without partition looks at all rows' in text, text
 

@@ -13,6 +13,7 @@
 
 #include "base/fd.h"
 #include "granary/granary.h"
+#include "granary/hold.h"
 #include "instance.h"
 
 static char directory[] = "/tmp/granary-exports-XXXXXX";
@@ -279,6 +280,23 @@ a_missing_object_is_named(void **state)
     assert_non_null(strstr(granary_error_message(), "node 'n'"));
 }
 
+/* ... and of their files, which nobody could name any more: the last test. */
+static void
+all_of_a_session_is_forgotten(void **state)
+{
+    granary_hold *holds = NULL;
+    size_t count = 0;
+
+    (void)state;
+    assert_int_equal(granary_export(client, library("good"), NULL, NULL), GRANARY_OK);
+    assert_int_equal(granary_graph_delete_all(client, "default", NULL), GRANARY_OK);
+    assert_int_equal(granary_holds(client, NULL, &holds, &count), GRANARY_OK);
+    for (size_t i = 0; i < count; i++) {
+        assert_null(strstr(holds[i].text, "export:"));
+    }
+    free(holds);
+}
+
 int
 main(void)
 {
@@ -291,6 +309,7 @@ main(void)
         cmocka_unit_test(failures_are_told_with_what_was_printed),
         cmocka_unit_test(objects_go_into_graphs_of_both_levels),
         cmocka_unit_test(a_missing_object_is_named),
+        cmocka_unit_test(all_of_a_session_is_forgotten),
     };
 
     return cmocka_run_group_tests(tests, start, stop);

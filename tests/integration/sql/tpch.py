@@ -31,7 +31,7 @@ INDEXES = ['lineitem(l_orderkey)', 'lineitem(l_partkey, l_suppkey)', 'partsupp(p
 
 binaries, queries, scale = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]), sys.argv[3]
 peer = sys.argv[4] if len(sys.argv) > 4 else 'sqlite'
-memory = sys.argv[5] if len(sys.argv) > 5 else '1G'
+memory = sys.argv[5] if len(sys.argv) > 5 else '1G' if float(scale) > 0.05 else '256M'  # /dev/shm may be small
 chosen = [int(number) for number in sys.argv[6:]] or list(range(1, 23))
 
 

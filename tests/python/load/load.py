@@ -53,7 +53,7 @@ def processes(instance):
             if kind == 'executor':
                 executors.add(pid)
     for pid, (words, parent) in lines.items():
-        if 'granary._slot' in words and parent in executors:
+        if any('granary._slot' in word for word in words) and parent in executors:
             found['slot'].append(int(pid))
     return found
 

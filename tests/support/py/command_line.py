@@ -9,7 +9,7 @@ import tempfile
 import time
 
 GUARD = pathlib.Path(__file__).resolve().parents[1] / 'guard.py'
-PATIENCE = 30
+PATIENCE = 60
 
 
 def until(what, check):

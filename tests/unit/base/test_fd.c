@@ -187,6 +187,26 @@ processes_are_known_by_their_start(void **state)
     gr_fd_close(&poller.fd);
 }
 
+/* One that has ended does not live, also before somebody has waited for it. */
+static void
+who_has_ended_does_not_live(void **state)
+{
+    siginfo_t info;
+    pid_t pid = fork();
+
+    (void)state;
+    if (pid == 0) {
+        _exit(pause());
+    }
+    assert_true(gr_process_lives(pid));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+    assert_false(gr_process_lives(pid));
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_false(gr_process_lives(pid));
+    assert_false(gr_process_lives(0));
+}
+
 int
 main(void)
 {
@@ -194,6 +214,7 @@ main(void)
         cmocka_unit_test(a_file_is_written_and_read_whole),   cmocka_unit_test(reading_what_cannot_be_read_says_why),
         cmocka_unit_test(private_directories_are_ours_alone), cmocka_unit_test(trees_are_removed_but_not_across_links),
         cmocka_unit_test(a_signal_stops_no_allocation),       cmocka_unit_test(processes_are_known_by_their_start),
+        cmocka_unit_test(who_has_ended_does_not_live),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -35,7 +35,7 @@ def say(key, values):
 
 
 @contextlib.contextmanager
-def cluster():
+def cluster(memory="1G"):
     """A scheduler and two workers as processes; each worker has an instance of one executor."""
     with tempfile.TemporaryDirectory(prefix="granary-bench-cluster-") as directory:
         file, started = os.path.join(directory, "head.json"), []
@@ -52,7 +52,7 @@ def cluster():
                 time.sleep(0.05)
             with Client(scheduler_file=file) as client:
                 client.wait_for_workers(2)
-                granary.dask.start_nodes(client, executors=1, memory="1G")
+                granary.dask.start_nodes(client, executors=1, memory=memory)
                 yield client, started
         finally:
             for these in (started[1:], started[:1]):

@@ -34,20 +34,6 @@ lock_take(const struct gr_instance *instance, bool create, int *ret_fd, pid_t *r
 }
 
 /*
- * Whether the one who holds a lock with this pid in it is a supervisor, as far as one can see. One that has ended keeps
- * its number where nobody waits for orphans.
- */
-static bool
-holder_lives(pid_t holder)
-{
-    struct pollfd process = {.fd = holder > 0 ? gr_pidfd_open(holder) : -1, .events = POLLIN};
-    bool lives = holder > 0 && (process.fd < 0 ? errno != ESRCH : poll(&process, 1, 0) == 0);
-
-    gr_fd_close(&process.fd);
-    return lives;
-}
-
-/*
  * To become its holder for life. Who only looks whether there is one (`granary status`) has to take the lock for that,
  * for microseconds, and writes no pid into it.
  */
@@ -57,7 +43,7 @@ lock_own(const struct gr_instance *instance, int *ret_fd, pid_t *ret_holder)
     int64_t deadline = gr_deadline_ns(LOOK_MS);
     granary_err err;
 
-    while ((err = lock_take(instance, true, ret_fd, ret_holder)) == GRANARY_EBUSY && !holder_lives(*ret_holder) &&
+    while ((err = lock_take(instance, true, ret_fd, ret_holder)) == GRANARY_EBUSY && !gr_process_lives(*ret_holder) &&
            gr_now_ns() < deadline) {
         (void)poll(NULL, 0, 1);
     }

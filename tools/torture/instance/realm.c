@@ -202,7 +202,7 @@ recognise(const struct realm *realm, pid_t pid, enum role *ret_role)
         *ret_role = memmem(text, size, "--pool", 7) != NULL ? ROLE_POOL : ROLE_EXECUTOR;
     } else if (ours && memmem(text, size, "granary-web", 11) != NULL) {
         *ret_role = ROLE_WEB;
-    } else if (memmem(text, size, "granary._slot", 14) != NULL) {
+    } else if (memmem(text, size, "granary._slot", 13) != NULL) {
         ours = recognise(realm, parent_of(pid), ret_role) && *ret_role == ROLE_EXECUTOR;
         *ret_role = ROLE_SLOT;
     } else {

@@ -78,7 +78,7 @@ await_victim(struct siege *siege, const struct blow *blow)
         return pack->count == 0 ? 0 : pack->pids[blow->which % pack->count];
     }
     while ((pid = realm_find(&siege->realm, blow->victim, blow->which)) == 0 && gr_now_ns() < deadline &&
-           !siege->broken && blow->victim != ROLE_SLOT) { /* slots come and go */
+           !siege->broken) {
         siege_tick(siege);
     }
     return pid;

@@ -18,7 +18,7 @@ from ._handle import Handle
 from ._node import place_of
 from ._packs import Pack, Range
 from ._plan import Plan, Stage
-from ._slow import COPY, Watch
+from ._slow import COPY, Watch, gathered
 from ._sources import find
 from ._timeline import Timeline
 
@@ -61,8 +61,14 @@ def tasks(plan: Plan, packs: Mapping[str, List[Range]], home: Sequence[str] = ()
         for place, these in enumerate(packs[stage.name]):
             reads: List[List[Any]] = []
             for node, one in stage.inputs.items():
-                keys = [_packs.key(plan.stages[one.stage], other) for other in packs[one.stage]]
-                reads.append([node, one.take, keys[place : place + 1] if one.take == "same" else keys])
+                other = plan.stages[one.stage]
+                keys = [_packs.key(other, its) for its in packs[one.stage]]
+                if one.take == "same":
+                    keys = keys[place : place + 1]
+                elif len(keys) * len(packs[stage.name]) > _packs.EDGES:
+                    layers[one.stage].setdefault((), {})[_packs.gather_key(other)] = (_packs.gather, keys)
+                    keys = [_packs.gather_key(other)]
+                reads.append([node, one.take, keys])
             for node, name in stage.sources.items():
                 futures, what = find(name).share(name, these[0], stage.partitions if node in stage.part_of else 1)
                 reads.append([node, "all", futures, what])
@@ -85,6 +91,8 @@ def graph_of(plan: Plan, layers: Mapping[str, Mapping[Any, Any]], home: Sequence
             only = {"workers": list(workers), "allow_other_workers": workers != tuple(home)} if workers else None
             made[name] = MaterializedLayer(these, annotations=only)
             needs[name] = {other for one in plan.stages[stage].inputs.values() for other in names[one.stage]}
+            if _packs.gather_key(plan.stages[stage]) in these:
+                needs[name].update(other for other in names[stage] if other != name)
     return HighLevelGraph(made, needs)
 
 
@@ -149,7 +157,7 @@ class _Run:
         for one in self.plan.decided:
             name, digest = str(one["stage"]), str(one["digest"])
             if self.left.get(name) == 0 and name in self.futures and digest not in sizes:
-                sizes[digest] = sum(handle.size for handle in self.client.gather(self.futures[name]))
+                sizes[digest] = sum(handle.size for handle in gathered(self.client, self.futures[name]))
                 larger = larger or sizes[digest] > float(one["most_bytes"])
         return larger
 
@@ -157,8 +165,13 @@ class _Run:
         """A task that runs already, once more, under another key and on that worker."""
         there = {one.key: one for one in self.all()}
         function, stage, which, reads = self.tasks[key]
-        given = [[node, take, [there[one] if isinstance(one, str) else one for one in of], *what] for node, take, of, *what in reads]
+        alone = [[node, take, [each for one in of for each in self._behind(one)], *what] for node, take, of, *what in reads]
+        given = [[node, take, [there[one] if isinstance(one, str) else one for one in of], *what] for node, take, of, *what in alone]
         return self.client.submit(function, stage, which, given, key=copy, workers=[address], allow_other_workers=False, priority=self.priority + 1)
+
+    def _behind(self, one: Any) -> List[Any]:
+        """What a task reads: of gathered tickets those who gave them."""
+        return list(self.tasks[one][1]) if isinstance(one, str) and self.tasks[one][0] is _packs.gather else [one]
 
     def pending(self) -> Dict[str, str]:
         """Tasks that are not done, and may run twice, with their stages."""
@@ -201,6 +214,7 @@ def run(client: Any, plan: Plan, progress: Progress = None, timeout: Optional[fl
     ends = None if timeout is None else time.monotonic() + timeout
     line = None if timeline is None else Timeline(timeline)
     where: Dict[str, str] = {}
+    given = client
     try:
         with shown(progress) as tell:
             while True:
@@ -222,6 +236,8 @@ def run(client: Any, plan: Plan, progress: Progress = None, timeout: Optional[fl
     finally:
         if line is not None:
             line.write()
+        if client is not given and take is not None:  # else the futures need it
+            client.close(timeout=1)
 
 
 def _has_to_stay(plan: Plan, error: BaseException) -> None:
@@ -261,7 +277,7 @@ def _follow(going: _Run, tell: Any, ends: Optional[float], sizes: Optional[Dict[
             slow.heard()
             is_copy = slow.ended(future)
             if line is not None and future.status == "finished":
-                line.add(going.of[future.key.removesuffix(COPY)], future.result(), "copy" if is_copy else "done")
+                line.add(going.of[future.key.removesuffix(COPY)], gathered(going.client, [future])[0], "copy" if is_copy else "done")
             if is_copy:
                 continue
             if future.status == "cancelled":

@@ -9,8 +9,11 @@ import threading
 from dataclasses import dataclass
 from typing import Any, Dict, Optional, Tuple
 
-_TICKET_BYTES = 512
+TICKET_BYTES = 512
 """What Dask may think that a ticket takes."""
+
+GATHERED = "tickets-"
+"""Dask's keys of tasks that gather tickets begin so."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +42,11 @@ class Chunk:
 class Handle:
     """The result of a fragment."""
 
-    __slots__ = ("key", "origin", "kind", "chunks", "rows", "shape", "splits", "keeps", "taken", "lock", "task", "ran", "__weakref__")
+    __slots__ = ("key", "origin", "kind", "chunks", "rows", "shape", "splits", "keeps", "taken", "lock", "task", "ran", "block", "__weakref__")
 
     def __init__(self, key: str, origin: Origin, kind: str, chunks: Tuple[Chunk, ...], rows: Tuple[int, ...],
                  shape: Tuple[int, ...], splits: Tuple[int, ...], keeps: Any = None, task: Optional[str] = None,
-                 ran: Tuple[float, float, int] = (0.0, 0.0, 0)) -> None:
+                 ran: Tuple[float, float, int] = (0.0, 0.0, 0), block: Tuple[int, ...] = ()) -> None:
         self.key = key
         self.origin = origin
         self.kind = kind
@@ -59,6 +62,8 @@ class Handle:
         self.lock = threading.Lock()
         self.task = task or key
         """Dask's key of the task that made it: that of the fragment, or of its pack."""
+        self.block = block or shape
+        """Of a tensor: the shape of its blocks, but for the last ones."""
         self.ran = ran
         """When the fragment began, in seconds since 1970 by its node's clock, how long it took, and which thread ran it."""
 
@@ -68,10 +73,10 @@ class Handle:
         return sum(one.size + one.meta_size for one in self.chunks)
 
     def __sizeof__(self) -> int:
-        return _TICKET_BYTES if self.keeps is None else max(self.size, _TICKET_BYTES)
+        return TICKET_BYTES if self.keeps is None else max(self.size, TICKET_BYTES)
 
     def __reduce__(self) -> Any:
-        return Handle, (self.key, self.origin, self.kind, self.chunks, self.rows, self.shape, self.splits, None, self.task, self.ran)
+        return Handle, (self.key, self.origin, self.kind, self.chunks, self.rows, self.shape, self.splits, None, self.task, self.ran, self.block)
 
     def __repr__(self) -> str:
         return f"<granary.dask.Handle {self.key}: {len(self.chunks)} chunks of {self.size} bytes, {self.origin.node}>"

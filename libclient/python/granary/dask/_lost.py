@@ -53,6 +53,8 @@ def back(client: Any, ends: Optional[float]) -> Any:
                 _plugin.ready(made)
                 return made
             _plugin.forget(made)
+            if made is not client:
+                made.close(timeout=1)
         time.sleep(_LOOK_S)
     raise kind("Dask's scheduler has gone, and no other one with a worker came in its place in time")
 

@@ -25,7 +25,7 @@ from .._errors import Cancelled, Error, Exists, Failed, NotFound, Unreachable
 from .._granary import NO_RECALL, OWN
 from .._log import logger
 from .._session import Session
-from ._handle import Chunk, Handle, Origin, same_instance
+from ._handle import GATHERED, Chunk, Handle, Origin, same_instance
 from ._packs import Range, key as key_of, reads_of
 from ._plan import Stage
 from ._slow import COPY
@@ -39,6 +39,9 @@ KEEP_S = 60
 
 Reads = Sequence[Sequence[Any]]
 """By input node: its name, what it takes, handles, and of a source what of them (_sources.py)."""
+
+RESTORE_MS = 30000
+"""For a chunk to come back from disk."""
 
 _FETCHES = 4
 _STREAM_BYTES = 64 << 20
@@ -340,6 +343,7 @@ class Node:
             if stage.chunks and len(ids) != stage.chunks:
                 raise Failed(f"{key}: it gave {len(ids)} chunks, and the plan promises {stage.chunks}")
             infos = [client.info_object(id) for id in ids]
+            block = tuple(client.get(ids[0], RESTORE_MS).tensor()[1]) if kind == "tensor" and len(ids) > 1 else ()
             for id, info in zip(ids, infos):
                 if refer or info["id"] != id:  # another name of a chunk that was read
                     client.refer(info["id"])
@@ -350,7 +354,7 @@ class Node:
         results = Results(self, key, referred)
         self._kept[key] = results
         chunks = tuple(Chunk(id, info["size"], info["meta_size"]) for id, info in zip(ids, infos))
-        return Handle(key, self.origin, kind, chunks, tuple(rows), tuple(shape), tuple(splits), results)
+        return Handle(key, self.origin, kind, chunks, tuple(rows), tuple(shape), tuple(splits), results, block=block)
 
     def own(self, id: bytes, kind: str, rows: Tuple[int, ...], shape: Tuple[int, ...], splits: Tuple[int, ...]) -> Handle:
         """The handle to an object, to which this process has a reference."""
@@ -480,7 +484,7 @@ class _Grid(NamedTuple):
     @classmethod
     def of(cls, handle: Handle, span: Sequence[int]) -> "_Grid":
         """Of some of a handle's blocks, which then lie one below the other, or of all."""
-        block = [-(-side // max(split, 1)) for side, split in zip(handle.shape, handle.splits)]
+        block = list(handle.block)
         shape = list(handle.shape)
         if span[1] - span[0] < len(handle.chunks) and shape:
             shape[0] = min(span[1] * block[0], shape[0]) - span[0] * block[0]
@@ -535,6 +539,8 @@ def alone() -> bool:
 def _looker() -> Callable[..., Any]:
     """A function for Dask's scheduler, which need not have this package: it is pickled whole."""
 
+    gathered = GATHERED
+
     async def look(key: str, address: str, gone: bool, dask_scheduler: Any = None) -> bool:
         """Whether results are lost: their worker has gone, or has said so. Dask then drops all tickets, and computes them anew."""
         import asyncio
@@ -546,9 +552,11 @@ def _looker() -> Callable[..., Any]:
             except (OSError, asyncio.TimeoutError):
                 await s.remove_worker(address, stimulus_id="granary-lost", close=False)
         gone = gone or address not in s.workers
-        task = s.tasks.get(key)
-        for one in list(task.who_has) if gone and task is not None else []:
-            await s.delete_worker_data(one.address, [key], "granary-lost")
+        async with vars(s).setdefault("_granary_lost", asyncio.Lock()):  # what one drops is made again, and must not be dropped by another
+            task = s.tasks.get(key)
+            for each in [task, *(one for one in task.dependents if one.key.startswith(gathered))] if gone and task is not None else []:
+                for one in list(each.who_has):
+                    await s.delete_worker_data(one.address, [each.key], "granary-lost")
         return gone
 
     return look

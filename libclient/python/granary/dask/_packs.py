@@ -1,17 +1,21 @@
-"""Packs: fragments of a stage that one task of Dask runs one after the other.
+"""Packs: fragments of a stage that one task of Dask runs one after the other, and tickets that one task gathers for many.
 
-Dask has work for each task, and for each of its edges. So a stage of very many partitions becomes fewer tasks, as long as every thread
-of the nodes has some of them to begin with, and to even out what takes longer.
+Dask has work for each task, for each edge between two, and for each copy of a result. So a stage of very many partitions becomes fewer
+tasks, as long as every thread of the nodes has some of them to begin with, and to even out what takes longer. Where many fragments read
+all of many, a task between them gathers the tickets: N + P edges then stand for N * P.
 """
 from __future__ import annotations
 
 from typing import Any, Iterator, List, Sequence, Tuple
 
-from ._handle import Handle
+from ._handle import GATHERED, TICKET_BYTES, Handle
 from ._plan import Stage
 
 EACH = 8
 """Tasks a thread, at least, before fragments share one."""
+
+EDGES = 512
+"""More of them between two stages have a task in between."""
 
 Range = Tuple[int, int]
 """Partitions: the first, and the one behind the last."""
@@ -35,6 +39,27 @@ class Pack:
 
     def __reduce__(self) -> Any:
         return Pack, (self.handles,)
+
+
+class Tickets(Pack):
+    """Those of a stage. What they stand for lies elsewhere, also where this process has some of it."""
+
+    __slots__ = ()
+
+    def __sizeof__(self) -> int:
+        return TICKET_BYTES * len(self.handles)
+
+    def __reduce__(self) -> Any:
+        return Tickets, (self.handles,)
+
+
+def gather(results: Sequence[Any]) -> Tickets:
+    """A task."""
+    return Tickets(list(handles(results)))
+
+
+def gather_key(stage: Stage) -> str:
+    return f"{GATHERED}{stage.digest}"
 
 
 def ranges(partitions: int, threads: int, whole: bool = True) -> List[Range]:

@@ -13,6 +13,7 @@ from .._ref import Kept
 from .._session import Session
 from ._handle import Handle
 from ._node import attributes, grid_of, place_of, take
+from ._slow import gathered
 from ._wire import TransferFailed
 
 Bytes = Tuple[bytes, bytes]
@@ -69,7 +70,7 @@ class Here:
 
 def here(client: Any, session: Session, future: Any) -> Here:
     """Bring a result into a session: where it lies already, directly from its node, or by Dask when the node cannot be reached."""
-    handle: Handle = future.result()
+    handle: Handle = gathered(client, [future])[0]
     own = session._client
     try:
         ids = take(own, [(handle, chunk) for chunk in handle.chunks], place_of(session), _context(client))
@@ -79,7 +80,7 @@ def here(client: Any, session: Session, future: Any) -> Here:
 
 
 def _by_dask(client: Any, future: Any) -> List[Bytes]:
-    made: List[Bytes] = client.submit(read, future, pure=False).result()
+    made: List[Bytes] = gathered(client, [client.submit(read, future, pure=False)])[0]
     return made
 
 
@@ -144,7 +145,7 @@ def without(client: Any, future: Any) -> Any:
 
     import numpy as np
 
-    handle: Handle = future.result()
+    handle: Handle = gathered(client, [future])[0]
     parts = _by_dask(client, future)
     if handle.kind == "frame":
         return pandas(parts)

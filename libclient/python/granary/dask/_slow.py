@@ -6,12 +6,13 @@ the same bytes. Only tasks on nodes count that run, or whose node is silent: wha
 """
 from __future__ import annotations
 
+import asyncio
 import statistics
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .._log import logger
-from ._packs import Pack
+from ._packs import handles
 
 TIMES = 3
 LEAST_S = 2.0
@@ -24,28 +25,63 @@ LOOK_S = 1.0
 COPY = "~copy"
 """Behind the key of a task that runs a second time."""
 
-_SAMPLE = 16
+ANSWER_S = 10.0
+"""For a result, before nodes are asked whether they are there."""
 
 
 def _looker() -> Callable[..., Any]:
     """For Dask's scheduler, which need not have this package: it is pickled whole."""
 
-    def look(keys: Sequence[str], dask_scheduler: Any = None) -> Any:
-        """Tasks that run, with their nodes and seconds; and nodes that have fewer tasks than threads."""
+    async def look(keys: Sequence[str], done: Mapping[str, Sequence[str]], dask_scheduler: Any = None) -> Any:
+        """Tasks that run, with their nodes and seconds; nodes with fewer tasks than threads; and of what is done some results that can be had.
+
+        A node that has been silent for long, and does not answer, is taken out.
+        """
+        import asyncio
+
         from distributed.metrics import time
 
         s = dask_scheduler
+
+        def silent(worker: Any) -> float:
+            return float(max(0.0, time() - worker.last_seen))
+
+        async def ask(address: str) -> None:
+            try:
+                await asyncio.wait_for(s.rpc(address).identity(), 5)
+            except (OSError, asyncio.TimeoutError):
+                if address in s.workers:
+                    await s.remove_worker(address, stimulus_id="granary-silent", close=False)
+
+        await asyncio.gather(*[ask(one.address) for one in list(s.workers.values()) if silent(one) > 10])
         found = []
         for key in keys:
             task = s.tasks.get(key)
             on = task.processing_on if task is not None else None
             if on is not None:
-                silent = max(0.0, time() - on.last_seen)
-                found.append((key, on.address, on.executing.get(task, 0.0) + silent))
-        idle = [one.address for one in s.workers.values() if len(one.processing) < one.nthreads and one.status.name == "running"]
-        return found, idle
+                found.append((key, on.address, on.executing.get(task, 0.0) + silent(on)))
+        idle = [one.address for one in s.workers.values() if len(one.processing) < one.nthreads and one.status.name == "running" and silent(one) < 2]
+        there = {}
+        for stage, some in done.items():
+            tasks = [s.tasks[key] for key in some if key in s.tasks]
+            there[stage] = [task.key for task in tasks if task.who_has and all(silent(one) < 2 for one in task.who_has)][:16]
+        return found, idle, there
 
     return look
+
+
+def gathered(client: Any, futures: Sequence[Any]) -> List[Any]:
+    """Results. A node that has them and does not answer is taken out, and they are made again."""
+    patience = ANSWER_S
+    while True:
+        try:
+            made: List[Any] = client.sync(client._gather, list(futures), callback_timeout=patience)
+            return made
+        except (TimeoutError, asyncio.TimeoutError):
+            if any(one.status == "error" for one in futures):  # it is the error of one of them
+                raise
+            client.run_on_scheduler(_looker(), [], {})
+            patience *= 2
 
 
 def _mover() -> Callable[..., Any]:
@@ -81,14 +117,14 @@ class Watch:
         """Start copies of what is slow. left: stages of tasks that are not done; done: by stage, futures that are. Gives the copies."""
         self.heard()
         keys = [key for key in left if key not in self._copies]
-        running: List[Tuple[str, str, float]] = []
-        idle: List[str] = []
-        if keys:
-            running, idle = self._client.run_on_scheduler(_looker(), keys)
+        if not keys:
+            return []
+        running: List[Tuple[str, str, float]]
+        running, idle, there = self._client.run_on_scheduler(_looker(), keys, {stage: [one.key for one in some] for stage, some in done.items()})
         made = []
         for key, address, seconds in sorted(running, key=lambda one: -one[2]):
             free = [one for one in idle if one != address]
-            if seconds > LEAST_S and free and seconds > self._most(left[key], done):
+            if seconds > LEAST_S and free and seconds > self._most(left[key], done, there):
                 logger.warning("granary.dask: %s runs for %.1f s on %s, and now on %s, too", key, seconds, address, free[0])
                 copy = self._again(key, key + COPY, free[0])
                 self._copies[key] = copy, free[0]
@@ -96,17 +132,13 @@ class Watch:
                 made.append(copy)
         return made
 
-    def _most(self, stage: str, done: Mapping[str, Sequence[Any]]) -> float:
-        took = self._times(stage, done) or [one for name in done for one in self._times(name, done)]
+    def _most(self, stage: str, done: Mapping[str, Sequence[Any]], there: Mapping[str, Sequence[str]]) -> float:
+        for name in there:
+            if not self._took.get(name):
+                some = [one for one in done[name] if one.key in there[name]]
+                self._took[name] = [sum(one.ran[1] for one in handles([result])) for result in gathered(self._client, some)] if some else []
+        took = self._took.get(stage) or [one for name in there for one in self._took[name]]
         return TIMES * statistics.median(took) if took else ALONE_S
-
-    def _times(self, stage: str, done: Mapping[str, Sequence[Any]]) -> List[float]:
-        """What some of a stage's tasks took."""
-        known = self._took.setdefault(stage, [])
-        if not known:
-            results = self._client.gather(list(done.get(stage, ()))[:_SAMPLE], errors="skip")
-            known += [sum(handle.ran[1] for handle in (one.handles if isinstance(one, Pack) else (one,))) for one in results]
-        return known
 
     def ended(self, future: Any) -> bool:
         """Whether it is a copy. One that has ended first has its task come to where it is."""

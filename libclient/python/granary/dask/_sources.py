@@ -378,7 +378,7 @@ def _of_result(client: Any, future: Any) -> Source:
         return Source(client, pieces, handle.size)
     pieces = [_whole(future, handle)]
     if len(handle.chunks) > 1 and handle.splits[0] == len(handle.chunks):
-        block = -(-handle.shape[0] // handle.splits[0])
+        block = handle.block[0]
         pieces = [Piece(future, place, place + 1, min(block, handle.shape[0] - place * block)) for place in range(len(handle.chunks))]
     return Source(client, pieces, handle.size, handle.shape, client.submit(_dtype, future, pure=False).result())
 
