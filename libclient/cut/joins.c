@@ -318,7 +318,8 @@ deal_hot(struct joining *j, int side, int hot_side, struct flow *hot, struct val
             names[k] = keys_of(j, side)[k];
             texts[k] = cut_borrow(cut_column(cut, keys_of(j, hot_side)[k]));
         }
-        names[j->join.key_count] = texts[j->join.key_count] = cut_borrow("#copy");
+        names[j->join.key_count] = cut_borrow("#copy");
+        texts[j->join.key_count] = cut_borrow("`#copy`");
         keys = flow_over(cut, cut_text(cut, "%s: hot", j->node->node->name), "project", keys);
         flow_set(cut, keys, gr_attr_new_map("columns", names, texts, j->join.key_count + flags));
     }

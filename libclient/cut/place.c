@@ -54,6 +54,16 @@ reason(const struct gr_node *node)
         return "positions are those of all rows";
     case GR_TILE_sample:
         return "rows are drawn from all rows";
+    case GR_TILE_lstsq:
+    case GR_TILE_solve:
+    case GR_TILE_solve_triangular:
+    case GR_TILE_cholesky:
+    case GR_TILE_det:
+    case GR_TILE_inv:
+    case GR_TILE_lu:
+    case GR_TILE_eigh:
+    case GR_TILE_eig:
+        return "it works on all of the matrix at once";
     case GR_TILE_recurse:
         return "a recursion runs in one place";
     default:

@@ -145,7 +145,8 @@ goes_by_sums(struct cut *cut, const struct gr_node *node)
 
     return left != NULL && gr_product_way(a->shape[0], a->shape[1], node->type.shape[1]) == GR_PRODUCT_BY_SUMS &&
            is_aligned(&cut->values[left->position], block) &&
-           is_aligned(&cut->values[node->inputs[1]->position], block);
+           is_aligned(&cut->values[node->inputs[1]->position], block) &&
+           cut->values[left->position].align == cut->values[node->inputs[1]->position].align;
 }
 
 /* Whether only products read it that can turn each partition by itself. */
@@ -242,7 +243,7 @@ place_product(struct cut *cut, const struct gr_node *node)
         return place_gathered(cut, node, "how many rows operands have in a partition is not known");
     }
     if (a->dims > 2) {
-        return left.flow->spread == SPREAD_PARTS && right.flow->spread == SPREAD_PARTS
+        return left.flow->spread == SPREAD_PARTS && right.flow->spread == SPREAD_PARTS && left.align == right.align
                    ? by_rows(cut, node, left.flow, right.flow)
                    : place_gathered(cut, node, "an operand is in one place");
     }

@@ -84,23 +84,27 @@ is_in_parts(struct cut *cut, const struct gr_node *node)
     return cut->values[node->position].flow->spread == SPREAD_PARTS;
 }
 
-/* The operand as each partition needs it: its rows of it, or all where it is stretched. NULL: its rows are in one place */
-static struct flow *
+/* The operand as each partition needs it: its rows of it, or all where it is stretched. No flow: its rows are in one place */
+static struct value
 operand(struct cut *cut, const struct gr_node *node, const struct gr_node *input)
 {
     bool stretched = input->type.dims < node->type.dims || input->type.shape[0] != node->type.shape[0];
     struct value value = cut->values[input->position];
 
     if (stretched) {
-        return value_gather(cut, node, value, SPREAD_ANY).flow;
+        return value_gather(cut, node, value, SPREAD_ANY);
     }
-    return value.flow->spread == SPREAD_PARTS ? value.flow : is_source(input) ? source_in_parts(cut, input).flow : NULL;
+    if (value.flow->spread != SPREAD_PARTS) {
+        return is_source(input) ? source_in_parts(cut, input) : (struct value){.flow = NULL};
+    }
+    return value;
 }
 
 static struct value
 place_map(struct cut *cut, const struct gr_node *node)
 {
-    struct flow **operands = cut_room(cut, node->input_count, sizeof *operands);
+    struct value *operands = cut_room(cut, node->input_count, sizeof *operands);
+    const struct value *rows = NULL; /* an operand that is in parts */
     struct flow *flow;
     struct value placed;
     bool in_parts = false;
@@ -119,21 +123,23 @@ place_map(struct cut *cut, const struct gr_node *node)
     }
     for (size_t k = 0; k < node->input_count; k++) {
         operands[k] = operand(cut, node, node->inputs[k]);
-        if (operands[k] == NULL) {
+        if (operands[k].flow == NULL) {
             return place_gathered(cut, node, "an operand is in one place");
+        }
+        if (operands[k].flow->spread == SPREAD_PARTS) {
+            if (rows != NULL && rows->align != operands[k].align) {
+                return place_gathered(cut, node, "operands are cut at other rows");
+            }
+            rows = &operands[k];
         }
     }
     flow = flow_of_node(cut, node, SPREAD_PARTS);
     for (size_t k = 0; k < node->input_count; k++) {
-        flow_reads(cut, flow, operands[k]);
+        flow_reads(cut, flow, operands[k].flow);
     }
     flow->bytes = bytes_of(&node->type);
     placed = value_of(cut, flow, node);
-    for (size_t k = 0; k < node->input_count; k++) {
-        placed.align = operands[k]->spread == SPREAD_PARTS && placed.align == 0
-                           ? cut->values[node->inputs[k]->position].align
-                           : placed.align;
-    }
+    placed.align = rows == NULL ? 0 : rows->align;
     return placed;
 }
 

@@ -176,8 +176,6 @@ classify(struct windowing *w, struct column *c)
     case GR_WINDOW_ROLLING_MEAN:
     case GR_WINDOW_ROLLING_MIN:
     case GR_WINDOW_ROLLING_MAX:
-    case GR_WINDOW_ROLLING_STD:
-    case GR_WINDOW_ROLLING_VAR:
     case GR_WINDOW_ROLLING_COUNT:
     case GR_WINDOW_ROLLING_MEDIAN:
     case GR_WINDOW_ROLLING_QUANTILE:

@@ -175,7 +175,7 @@ class Front:
 
 
 # What makes few rows of many, or tables of groups: these may come together in one place.
-FEW = {'groupby_partial', 'reduce_partial', 'sort_sample', 'head'}
+FEW = {'groupby_partial', 'reduce_partial', 'product_partial', 'qr_partial', 'sort_sample', 'head'}
 
 
 def gathering(plan, case):

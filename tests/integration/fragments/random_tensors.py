@@ -45,7 +45,7 @@ class Graph:
 
     def element_wise(self):
         name, columns = self.draw.choice(self.tall)
-        op = self.draw.choice(['sin', 'abs', 'negative', 'multiply', 'add', 'centre'])
+        op = self.draw.choice(['sin', 'absolute', 'negative', 'multiply', 'add', 'centre'])
         if op == 'centre':
             made = node('subtract', [name, self.add(node('mean', [name], axes=[0]))])
         else:

@@ -15,11 +15,10 @@ FILES = 3  # of a folder of Parquet: parts are cut within files
 
 # What is gathered although it is cut, by suite and question, and why.
 GATHERED = {
-    'frames cumsum': ('window', 'a window over all rows needs those before it'),
-    'frames rolling': ('window', 'a window over all rows needs those before it'),
-    'tensor matmul': ('matmul', 'the last digits of a product depend on how its inner dimension is cut'),
+    'frames cumsum': ('window', 'sums of floats along all rows have other last digits when they are put together'),
+    'tensor matmul': ('matmul', 'neither side is small'),
     'tensor transpose': ('transpose', 'rows of the result are columns, which lie in all partitions'),
-    'tensor svd': ('svd', 'the last digits of a factorisation depend on how rows are cut'),
+    'tensor svd': ('svd', 'of few rows: it has fewer blocks than there are partitions'),
 }
 
 
@@ -109,7 +108,7 @@ class Data:
                 yield Case(suite, key, 'run', json.dumps(graph), tuple(graph['targets']), free)
 
     def tensor(self, key, name):
-        """A random tensor of the bench's shape, where rows are 10^8."""
+        """A random tensor of the bench's shape, where rows are 10^7 or 10^8."""
         side = math.isqrt(self.rows)
-        shapes = {'matmul': [side // 2, side // 2], 'column_stats': [self.rows // 1000, 1000], 'transpose': [side, side], 'svd': [self.rows // 100, 32]}
+        shapes = {'matmul': [side // 2, side // 2], 'column_stats': [self.rows // 1000, 1000], 'transpose': [side, side], 'svd': [self.rows // 10, 32]}
         return {'op': 'random', 'shape': shapes.get(key, [self.rows]), 'seed': 'abc'.index(name)}

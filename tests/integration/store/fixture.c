@@ -145,7 +145,7 @@ fixture_check(granary_client *client, uint64_t n, uint64_t size)
 {
     granary_view view;
 
-    assert_ok(granary_object_get(client, fixture_id(n), 10000, &view));
+    assert_ok(granary_object_get(client, fixture_id(n), 60000, &view));
     assert_int_equal(view.data_size, size);
     assert_true(fixture_content_is(view.data, n, size));
     granary_object_release(client, &view);

@@ -13,6 +13,8 @@ isolate() needs root or user namespaces, and ends a program with exit status 77 
 all its machines end with it, and nothing is left on the host.
 """
 import contextlib
+import ctypes
+import json
 import os
 import pathlib
 import re
@@ -21,6 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 
 _INSIDE = 'GRANARY_MACHINES'
 _NAMESPACES = ('--net', '--uts', '--mount', '--pid', '--ipc', '--fork', '--kill-child=KILL', '--mount-proc')
@@ -28,6 +31,7 @@ _NETWORK = '10.77.0'
 _HEAD = 254
 _PRIVATE = ('/dev/shm', '/tmp', '/var/tmp', '/run')
 _PATIENCE_S = 60
+_PR_SET_PDEATHSIG = 1
 
 # A private directory: directory, size, and what lies below it and is to be seen all the same.
 _MOUNT = '''
@@ -80,11 +84,11 @@ def _children(pid):
     return []
 
 
-def _until(condition, what):
-    ends = time.monotonic() + _PATIENCE_S
+def _until(condition, what, patience=_PATIENCE_S):
+    ends = time.monotonic() + patience
     while not (found := condition()):
         if time.monotonic() > ends:
-            raise AssertionError(f'{what} did not happen in {_PATIENCE_S} s')
+            raise AssertionError(f'{what} did not happen in {patience} s')
         time.sleep(0.01)
     return found
 
@@ -134,6 +138,82 @@ class Program:
         return self.log.read_text(errors='replace')
 
 
+class Forked(Program):
+    """A function of this program as a program of a machine: what was imported here need not be imported there."""
+
+    def __init__(self, machine, function, env, log):
+        self.argv = [function.__name__]
+        self.log = pathlib.Path(log)
+        self._inner = not machine.is_head
+        sys.stdout.flush()
+        sys.stderr.flush()
+        self.outer = Child(lambda: _become(machine, function, machine.environment(env), log))
+
+
+class Child:
+    """A child of this process, as subprocess has them."""
+
+    def __init__(self, run):
+        self.returncode = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                run()
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(70)
+
+    def poll(self):
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid != 0:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+    def wait(self, timeout=_PATIENCE_S):
+        _until(lambda: self.poll() is not None, f'the end of process {self.pid}', timeout)
+        return self.returncode
+
+
+def _become(machine, function, env, log):
+    """This process is forked: it enters the machine, and a child of it runs the function there."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open(log, 'wb') as out:
+        os.dup2(out.fileno(), 1)
+        os.dup2(out.fileno(), 2)
+    with open(os.devnull, 'rb') as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.closerange(3, 4096)
+    os.environ.clear()
+    os.environ.update(env)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    spaces = [] if machine.is_head else [os.open(f'/proc/{machine.pid}/ns/{one}', os.O_RDONLY) for one in ('net', 'uts', 'ipc', 'pid', 'mnt')]
+    for one in spaces:
+        if libc.setns(one, 0) != 0:
+            raise OSError(ctypes.get_errno(), 'setns')
+        os.close(one)
+    os.chdir(machine.cluster.shared)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    child = 0 if machine.is_head else os.fork()
+    if child == 0:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        status = 1
+        try:
+            function()
+            status = 0
+        except SystemExit as end:
+            status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os._exit(status if status >= 0 else 128 - status)
+
+
 class Machine:
     """One of them."""
 
@@ -174,6 +254,13 @@ class Machine:
         self.programs = [one for one in self.programs if one.poll() is None]
         self.cluster.logs += 1
         self.programs.append(Program(self, argv, env, self.cluster.directory / f'{self.cluster.logs:03}-{self.name}.log'))
+        return self.programs[-1]
+
+    def fork(self, function, env=None):
+        """The same of a function of this program."""
+        self.programs = [one for one in self.programs if one.poll() is None]
+        self.cluster.logs += 1
+        self.programs.append(Forked(self, function, env, self.cluster.directory / f'{self.cluster.logs:03}-{self.name}.log'))
         return self.programs[-1]
 
     def processes(self, word=''):
@@ -251,6 +338,16 @@ class Machine:
     def heal(self):
         self._ip('link', 'set', self._cable, 'up')
         self.cut_off = False
+
+    def slow(self, rate):
+        """What comes by its cable comes no faster: '8mbit'. None: as before. False where this kernel cannot do that."""
+        words = ['replace', 'dev', self._cable, 'root', 'tbf', 'rate', rate, 'burst', '32k', 'latency', '200ms'] if rate else ['del', 'dev', self._cable, 'root']
+        return subprocess.run(['tc', 'qdisc', *words], stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+    def received(self):
+        """Bytes that have come by its cable."""
+        told = subprocess.run(['ip', '-s', '-j', 'link', 'show', 'dev', self._cable], capture_output=True, text=True, check=True).stdout
+        return json.loads(told)[0]['stats64']['tx']['bytes']
 
     def freeze(self):
         """All its processes stop where they are; the network goes on."""
@@ -402,7 +499,7 @@ class Machines:
             one.kill()
         subprocess.run(['ip', 'link', 'del', 'br0'], stderr=subprocess.DEVNULL, check=False)
 
-    def log(self, lines=20):
+    def log(self, lines=40):
         """The ends of what all programs wrote."""
         parts = []
         for path in sorted(self.directory.glob('*.log')):

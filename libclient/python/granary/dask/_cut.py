@@ -71,8 +71,12 @@ def _on_node(command: str, text: str, partitions: int, smallest: Optional[int], 
     """A task."""
     from . import _plugin
 
-    session = _plugin.here().session
-    return cut(command, text, partitions, smallest, session.instance, session.session, directory)
+    node = _plugin.here()
+    try:
+        return cut(command, text, partitions, smallest, node.session.instance, node.session.session, directory)
+    except Invalid:
+        node.look()  # a node whose instance has gone leaves, and another one cuts the plan
+        raise
 
 
 def cut(command: str, text: str, partitions: int, smallest: Optional[int], instance: Optional[str], session: Optional[str],

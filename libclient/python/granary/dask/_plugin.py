@@ -5,6 +5,7 @@ import os
 import socket
 import threading
 import weakref
+from collections import deque
 from typing import Any, Callable, Dict, Mapping, Optional
 
 from distributed import get_worker
@@ -52,6 +53,7 @@ class Plugin(WorkerPlugin):  # type: ignore[misc]
         try:
             if (VERSION, FORMAT) != (self.version, FORMAT):
                 raise VersionMismatch(_differs(worker.address, socket.gethostname(), VERSION, self.version))
+            _forgetful(worker)
             self._node = self._made(worker)
             logger.info("worker %s is node %s", worker.address, self._node.name)
         except Exception as error:
@@ -86,6 +88,14 @@ class Plugin(WorkerPlugin):  # type: ignore[misc]
 
     def __getstate__(self) -> Dict[str, Any]:
         return {**self.__dict__, "_node": None}
+
+
+def _forgetful(worker: Any) -> None:
+    """Dask's log of events has errors, and an error has what its frames have: also handles that Dask itself was about to pass, and has
+    released since. So there is no such log."""
+    state = getattr(worker, "state", None)
+    if isinstance(getattr(state, "stimulus_log", None), deque):
+        state.stimulus_log = deque(maxlen=0)
 
 
 def leave() -> None:
