@@ -1,8 +1,8 @@
 /*
- * matmul. By which a product is computed follows from its shape (graph/tensor/tall.h): a small right side stays whole, and a very
- * long inner dimension goes by blocks. Of others: one block of the result for every block row of the left side and block column of the right side. An
- * operator multiplies and adds all pairs along the inner dimension. When they are too many to be read at once beside
- * the store's memory, several operators do it, and their results are added.
+ * matmul. How a product is computed follows from its shape (graph/tensor/tall.h): a small right side stays whole, and a very
+ * long inner dimension goes by blocks. Of others, each block row of the left side and block column of the right side give a
+ * block of the result. An operator multiplies and adds all pairs along the inner dimension. When they are too many to be read
+ * at once beside the store's memory, several operators do it, and their results are added.
  */
 #include <string.h>
 
