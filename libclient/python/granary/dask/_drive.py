@@ -18,7 +18,7 @@ from ._handle import Handle
 from ._node import place_of
 from ._packs import Pack, Range
 from ._plan import Plan, Stage
-from ._slow import COPY, Watch, gathered
+from ._slow import COPY, Watch, everywhere, gathered
 from ._sources import find
 from ._timeline import Timeline
 
@@ -107,7 +107,7 @@ def _at_home(client: Any, plan: Plan) -> List[str]:
     if not any(_reads_here(stage) for stage in plan.stages.values()):
         return []
     session = _results.session_here()
-    places = {address: one for address, one in client.run(_place).items()}
+    places = {address: one for address, one in everywhere(client, _place).items()}
     here = place_of(session) if session is not None else ""
     found = [address for address, place in places.items() if place == here]
     if not found:

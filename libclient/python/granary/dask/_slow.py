@@ -29,22 +29,16 @@ ANSWER_S = 10.0
 """For a result, before nodes are asked whether they are there."""
 
 
-def _looker() -> Callable[..., Any]:
+def _answering() -> Callable[..., Any]:
     """For Dask's scheduler, which need not have this package: it is pickled whole."""
 
-    async def look(keys: Sequence[str], done: Mapping[str, Sequence[str]], dask_scheduler: Any = None) -> Any:
-        """Tasks that run, with their nodes and seconds; nodes with fewer tasks than threads; and of what is done some results that can be had.
-
-        A node that has been silent for long, and does not answer, is taken out.
-        """
+    async def answering(asked: Optional[Sequence[str]], dask_scheduler: Any = None) -> List[str]:
+        """Workers that are there, once those that were asked and do not answer are taken out. None: all that have been silent for long."""
         import asyncio
 
         from distributed.metrics import time
 
         s = dask_scheduler
-
-        def silent(worker: Any) -> float:
-            return float(max(0.0, time() - worker.last_seen))
 
         async def ask(address: str) -> None:
             try:
@@ -53,7 +47,28 @@ def _looker() -> Callable[..., Any]:
                 if address in s.workers:
                     await s.remove_worker(address, stimulus_id="granary-silent", close=False)
 
-        await asyncio.gather(*[ask(one.address) for one in list(s.workers.values()) if silent(one) > 10])
+        silent = [one.address for one in s.workers.values() if time() - one.last_seen > 10]
+        await asyncio.gather(*[ask(address) for address in (silent if asked is None else asked) if address in s.workers])
+        return list(s.workers)
+
+    return answering
+
+
+def _looker() -> Callable[..., Any]:
+    """For Dask's scheduler, too."""
+
+    answering = _answering()
+
+    async def look(keys: Sequence[str], done: Mapping[str, Sequence[str]], dask_scheduler: Any = None) -> Any:
+        """Tasks that run, with their nodes and seconds; nodes with fewer tasks than threads; and of what is done some results that can be had."""
+        from distributed.metrics import time
+
+        s = dask_scheduler
+
+        def silent(worker: Any) -> float:
+            return float(max(0.0, time() - worker.last_seen))
+
+        await answering(None, dask_scheduler=s)
         found = []
         for key in keys:
             task = s.tasks.get(key)
@@ -80,8 +95,33 @@ def gathered(client: Any, futures: Sequence[Any]) -> List[Any]:
         except (TimeoutError, asyncio.TimeoutError):
             if any(one.status == "error" for one in futures):  # it is the error of one of them
                 raise
-            client.run_on_scheduler(_looker(), [], {})
+            client.run_on_scheduler(_answering(), None)
             patience *= 2
+
+
+def everywhere(client: Any, function: Callable[..., Any], *given: Any) -> Dict[str, Any]:
+    """What a function gives on each worker, by address. One that does not answer is taken out, and one that has gone is left out."""
+    patience = ANSWER_S
+    while True:
+        try:
+            found: Dict[str, Any] = client.sync(client._run, function, *given, on_error="return", callback_timeout=patience)
+        except (TimeoutError, asyncio.TimeoutError):
+            client.run_on_scheduler(_answering(), None)
+            patience *= 2
+            continue
+        failed = {address: one for address, one in found.items() if isinstance(one, Exception)}
+        there = set(client.run_on_scheduler(_answering(), list(failed))) if failed else set()
+        for address, error in failed.items():
+            if address in there:
+                raise error
+            del found[address]
+        return found
+
+
+def have_gone(client: Any) -> bool:
+    """Whether a worker that the scheduler still has does not answer. It is taken out."""
+    before = set(client.scheduler_info()["workers"])
+    return not before <= set(client.run_on_scheduler(_answering(), list(before)))
 
 
 def _mover() -> Callable[..., Any]:
