@@ -99,7 +99,7 @@ def check_hot(machines, cutter, directory):
     plan = json.loads(cutter.cut(sql, smallest_bytes=1000))
     assert [node['hot'] for stage in plan['stages'] for node in stage['graph']['nodes'].values() if 'hot' in node] == ['deal', 'copy'], plan
     run = machines.run(plan)
-    joined = next(stage['name'] for stage in plan['stages'] if any(node['op'] == 'join' and node.get('how') != 'cross' for node in stage['graph']['nodes'].values()))
+    joined = next(stage['name'] for stage in plan['stages'] if any(node['op'] == 'join' and node.get('how', 'inner') == 'inner' for node in stage['graph']['nodes'].values()))
     sizes = [run.bytes_of(chunks) for chunks in run.chunks[joined]]
     assert max(sizes) < sum(sizes) / 2, sizes
     expected = machines.command(0, 'sql', '--csv', sql)

@@ -187,7 +187,7 @@ static void
 workers_in_threads(void **state)
 {
     static const char json[] =
-        "{\"nodes\": [{\"name\": \"a\", \"op\": \"random\", \"shape\": [2000, 200], \"chunk\": [100, 200]}, "
+        "{\"nodes\": [{\"name\": \"a\", \"op\": \"random\", \"shape\": [10240, 200], \"chunk\": [512, 200]}, "
         "{\"name\": \"b\", \"op\": \"random\", \"shape\": [200, 10]}, "
         "{\"name\": \"m\", \"op\": \"matmul\", \"inputs\": [\"a\", \"b\"]}, "
         "{\"name\": \"e\", \"op\": \"exp\", \"inputs\": [\"m\"]}, "

@@ -94,8 +94,8 @@ class Plugin(WorkerPlugin):  # type: ignore[misc]
 def _forgetful(worker: Any) -> None:
     """Dask's log of events has errors, and an error has what its frames have: also handles that Dask itself was about to pass, and has
     released since. So there is no such log."""
-    state: Any = getattr(worker, "state", None)
-    if isinstance(getattr(state, "stimulus_log", None), deque):
+    state = getattr(worker, "state", None)
+    if state is not None and isinstance(getattr(state, "stimulus_log", None), deque):
         state.stimulus_log = deque(maxlen=0)
 
 
