@@ -33,7 +33,8 @@ def left(node):
 def left_on(dask_worker):
     from granary.dask import _plugin
 
-    return left(_plugin.node_of(dask_worker))
+    found = left(_plugin.node_of(dask_worker))
+    return found + [f"Dask's {state.state} {key}" for key, state in dask_worker.state.tasks.items()] if found else []
 
 
 def name_of(dask_worker):

@@ -27,6 +27,7 @@ NODES = 4
 CALL_S = 150
 HOLD_S = (0.3, 6.0)
 FORGET_S = 75
+"""Longer than results stay where Dask's scheduler has gone, or was out of reach."""
 
 TENSORS = {
     'mean': {'nodes': {'r': {'op': 'random', 'shape': [40000, 8], 'seed': 5}, 's': {'op': 'multiply', 'input': 'r', 'value': 3},
@@ -475,7 +476,7 @@ class Campaign:
                 left.update({f'{node.name} has': one for node in self.nodes.nodes if (one := self.nodes.strays(node))})
                 return not left
 
-            until(clean, lambda: f'the end of {left}', 30)
+            until(clean, lambda: f'the end of {left}', FORGET_S)
         except AssertionError as error:
             return str(error)
         return ''

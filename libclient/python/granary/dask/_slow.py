@@ -125,12 +125,32 @@ def have_gone(client: Any) -> bool:
 
 
 def _mover() -> Callable[..., Any]:
+    def late(s: Any) -> None:
+        """What was moved may be about to end where it was: its end, or its error, counts no more. Dask would part with that worker for it."""
+
+        def is_elsewhere(key: str, worker: str) -> bool:
+            task = s.tasks.get(key)
+            return task is not None and task.state == "processing" and task.processing_on is not s.workers.get(worker)
+
+        def guarded(told: Callable[..., Any], frees: bool) -> Callable[..., Any]:
+            def guard(key: str, worker: str, stimulus_id: str, **what: Any) -> Any:
+                if not is_elsewhere(key, worker):
+                    return told(key=key, worker=worker, stimulus_id=stimulus_id, **what)
+                return {}, {}, {worker: [{"op": "free-keys", "keys": [key], "stimulus_id": stimulus_id}]} if frees else {}
+            return guard
+
+        if not hasattr(s, "_granary_late"):
+            s._granary_late = True
+            s.stimulus_task_finished = guarded(s.stimulus_task_finished, True)
+            s.stimulus_task_erred = guarded(s.stimulus_task_erred, False)
+
     def move(key: str, address: str, dask_scheduler: Any = None) -> bool:
         """A task that runs goes to a node that has its results."""
         s = dask_scheduler
         task = s.tasks.get(key)
         if task is None or task.state != "processing" or address not in s.workers:
             return False
+        late(s)
         task.worker_restrictions = {address}
         task.loose_restrictions = True
         s.transitions({key: "released"}, stimulus_id="granary-slow")
