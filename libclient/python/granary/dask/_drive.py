@@ -33,14 +33,18 @@ def pack(stage: Stage, these: Range, reads: Sequence[Any]) -> Pack:
     try:
         return Pack(_plugin.here().run_all(stage, these, reads))
     except BaseException as error:
-        # Dask and the error refer to each other, so what their frames have would stay until a collection of garbage.
         for one in reads:
             one[2].clear()
-        failed: Optional[BaseException] = error
-        while failed is not None:
-            traceback.clear_frames(failed.__traceback__)
-            failed = failed.__cause__ or failed.__context__
+        _clear_frames(error)
         raise
+
+
+def _clear_frames(error: BaseException) -> None:
+    """Dask and the error refer to each other, so what their frames have would stay until a collection of garbage."""
+    failed: Optional[BaseException] = error
+    while failed is not None:
+        traceback.clear_frames(failed.__traceback__)
+        failed = failed.__cause__ or failed.__context__
 
 
 def packs_of(client: Any, plan: Plan) -> Dict[str, List[Range]]:
@@ -221,10 +225,9 @@ def run(client: Any, plan: Plan, progress: Progress = None, timeout: Optional[fl
                 scheduler = _lost.scheduler_of(client)
                 try:
                     return _once(_Run(client, plan, priority, where), tell, ends, again, take, line)
-                except (KeyboardInterrupt, SystemExit):
-                    raise
                 except BaseException as error:
-                    if not _lost.is_why(client, scheduler, error):
+                    _clear_frames(error)  # its futures would keep results of a call that is made again
+                    if isinstance(error, (KeyboardInterrupt, SystemExit)) or not _lost.is_why(client, scheduler, error):
                         raise
                     _has_to_stay(plan, error)
                 client = _lost.back(client, ends)
