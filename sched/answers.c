@@ -175,7 +175,7 @@ answers_release(struct answers *answers, uint64_t number, granary_err err, const
         } else {
             answers_refuse(answers, held->ticket, err, why);
             if (held->key[0] != '\0') {
-                manager_reject(manager, held->key);
+                manager_reject(manager, held->key, err, why);
             }
         }
         gr_buf_free(&held->reply);

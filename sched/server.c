@@ -293,7 +293,7 @@ perform(struct server *server)
         links_acknowledge(server->links);
     }
     for (size_t i = 0; i < rejected_count; i++) {
-        manager_reject(server->manager, rejected[i]);
+        manager_reject(server->manager, rejected[i], err, why);
     }
     free(rejected);
 }

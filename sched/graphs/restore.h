@@ -22,8 +22,8 @@ void manager_restore_held(struct manager *manager, const void *key, size_t key_s
 /* Run those that have not ended. Returns how many. */
 size_t manager_restore_start(struct manager *manager);
 
-/* What a submission keeps could not be kept: forget the graph. */
-void manager_reject(struct manager *manager, const char *key);
+/* What a submission keeps could not be kept, for that error: forget the graph. Who waits for its end is told so. */
+void manager_reject(struct manager *manager, const char *key, granary_err err, const char *why);
 
 /* The process that owns graphs has ended: they are deleted. */
 void manager_owner_ended(struct manager *manager, int64_t pid, uint64_t start_time, int64_t now_ns);

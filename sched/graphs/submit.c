@@ -245,13 +245,13 @@ request_submit(struct manager *manager, uint64_t ticket, Granary__Submit *submit
 }
 
 void
-manager_reject(struct manager *manager, const char *key)
+manager_reject(struct manager *manager, const char *key, granary_err err, const char *why)
 {
     struct task_graph *graph = graph_find(manager, key);
 
     if (graph != NULL && !graph->deleting) {
         if (graph->state == GRANARY_GRAPH_RUNNING) {
-            graph_end(manager, graph, GRANARY_GRAPH_CANCELLED, GRANARY_ECANCELLED, "it could not be kept");
+            graph_end(manager, graph, GRANARY_GRAPH_CANCELLED, err, why);
         }
         graph_delete(manager, graph);
     }

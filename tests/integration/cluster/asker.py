@@ -10,6 +10,7 @@ import warnings
 import granary
 import granary.dask
 from distributed import Client
+from granary.dask._slow import everywhere
 
 PARTITIONS = 4
 
@@ -32,7 +33,12 @@ def left(node):
 def left_on(dask_worker):
     from granary.dask import _plugin
 
-    return left(_plugin.node_of(dask_worker))
+    found = left(_plugin.node_of(dask_worker))
+    return found + [f"Dask's {state.state} {key}" for key, state in dask_worker.state.tasks.items()] if found else []
+
+
+def name_of(dask_worker):
+    return dask_worker.name
 
 
 class Asker:
@@ -72,10 +78,11 @@ class Asker:
 
     def left(self, given):
         """What lies on the nodes while nothing is wanted of them."""
-        return {address: one for address, one in self.connected().run(left_on).items() if one}
+        return {address: one for address, one in everywhere(self.connected(), left_on).items() if one}
 
     def workers(self, given):
-        return [one['name'] for one in self.connected().scheduler_info()['workers'].values()]
+        """Names of those that answer. Dask's scheduler may have others, whose machines have died, for a while."""
+        return list(everywhere(self.connected(), name_of).values())
 
     def renew(self, given):
         """Another client, in the place of one that says that it is closed."""

@@ -7,6 +7,7 @@ must succeed when it is made again. After each fault nothing may be left on the 
 """
 import argparse
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -25,6 +26,8 @@ from nodes import BIN, SOURCE, Nodes, machines, until
 NODES = 4
 CALL_S = 150
 HOLD_S = (0.3, 6.0)
+FORGET_S = 75
+"""Longer than results stay where Dask's scheduler has gone, or was out of reach."""
 
 TENSORS = {
     'mean': {'nodes': {'r': {'op': 'random', 'shape': [40000, 8], 'seed': 5}, 's': {'op': 'multiply', 'input': 'r', 'value': 3},
@@ -473,7 +476,7 @@ class Campaign:
                 left.update({f'{node.name} has': one for node in self.nodes.nodes if (one := self.nodes.strays(node))})
                 return not left
 
-            until(clean, lambda: f'the end of {left}', 30)
+            until(clean, lambda: f'the end of {left}', FORGET_S)
         except AssertionError as error:
             return str(error)
         return ''
@@ -483,7 +486,16 @@ class Campaign:
         self.asker.close()
         self.nodes.down()
         self.nodes.head.run(['granary', 'down'])
-        return {one.name: left for one in self.nodes.nodes if (left := one.leftovers(base.STAYS))}
+        left = {}
+
+        def clean():  # a process that was to forget results after a minute, as Dask's scheduler had gone, ends by itself
+            left.clear()
+            left.update({one.name: some for one in self.nodes.nodes if (some := one.leftovers(base.STAYS))})
+            return not left
+
+        with contextlib.suppress(AssertionError):
+            until(clean, patience=FORGET_S)
+        return left
 
     def keep(self, name):
         """Logs, for whoever looks into it."""

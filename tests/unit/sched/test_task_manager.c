@@ -79,9 +79,9 @@ a_submission_may_wait_for_its_end(void **state)
 
     /* What cannot be kept is not run to its end. */
     (void)run(rig, "l", LINES("!b make"), -1);
-    manager_reject(rig->manager, "l");
+    manager_reject(rig->manager, "l", GRANARY_EFULL, "the disk is full");
     turn(rig);
-    assert_non_null(strstr(rig->replied, "4=ECANCELLED "));
+    assert_non_null(strstr(rig->replied, "4=EFULL "));
     rig_destroy(rig);
 }
 
@@ -314,8 +314,8 @@ rejected_submissions_are_undone(void **state)
 
     (void)state;
     assert_int_equal(submit(rig, "k", LINES("!a make")), GRANARY_OK);
-    manager_reject(rig->manager, "k");
-    manager_reject(rig->manager, "unknown");
+    manager_reject(rig->manager, "k", GRANARY_EFULL, "the disk is full");
+    manager_reject(rig->manager, "unknown", GRANARY_EFULL, "the disk is full");
     turn(rig);
     assert_string_equal(rig->cancelled, "1:1 ");
     succeed(rig, "a");

@@ -18,7 +18,7 @@ from ._handle import Handle
 from ._node import place_of
 from ._packs import Pack, Range
 from ._plan import Plan, Stage
-from ._slow import COPY, Watch, gathered
+from ._slow import COPY, Watch, everywhere, gathered
 from ._sources import find
 from ._timeline import Timeline
 
@@ -33,14 +33,18 @@ def pack(stage: Stage, these: Range, reads: Sequence[Any]) -> Pack:
     try:
         return Pack(_plugin.here().run_all(stage, these, reads))
     except BaseException as error:
-        # Dask and the error refer to each other, so what their frames have would stay until a collection of garbage.
         for one in reads:
             one[2].clear()
-        failed: Optional[BaseException] = error
-        while failed is not None:
-            traceback.clear_frames(failed.__traceback__)
-            failed = failed.__cause__ or failed.__context__
+        _clear_frames(error)
         raise
+
+
+def _clear_frames(error: BaseException) -> None:
+    """Dask and the error refer to each other, so what their frames have would stay until a collection of garbage."""
+    failed: Optional[BaseException] = error
+    while failed is not None:
+        traceback.clear_frames(failed.__traceback__)
+        failed = failed.__cause__ or failed.__context__
 
 
 def packs_of(client: Any, plan: Plan) -> Dict[str, List[Range]]:
@@ -107,7 +111,7 @@ def _at_home(client: Any, plan: Plan) -> List[str]:
     if not any(_reads_here(stage) for stage in plan.stages.values()):
         return []
     session = _results.session_here()
-    places = {address: one for address, one in client.run(_place).items()}
+    places = {address: one for address, one in everywhere(client, _place).items()}
     here = place_of(session) if session is not None else ""
     found = [address for address, place in places.items() if place == here]
     if not found:
@@ -221,10 +225,9 @@ def run(client: Any, plan: Plan, progress: Progress = None, timeout: Optional[fl
                 scheduler = _lost.scheduler_of(client)
                 try:
                     return _once(_Run(client, plan, priority, where), tell, ends, again, take, line)
-                except (KeyboardInterrupt, SystemExit):
-                    raise
                 except BaseException as error:
-                    if not _lost.is_why(client, scheduler, error):
+                    _clear_frames(error)  # its futures would keep results of a call that is made again
+                    if isinstance(error, (KeyboardInterrupt, SystemExit)) or not _lost.is_why(client, scheduler, error):
                         raise
                     _has_to_stay(plan, error)
                 client = _lost.back(client, ends)

@@ -13,6 +13,7 @@ from typing import Any, Dict, List, Optional, Sequence, Set
 from .._errors import Cancelled, TimedOut, Unreachable
 from .._log import logger
 from . import _plugin
+from ._slow import everywhere
 
 PATIENCE_S = 60
 """For a scheduler and a worker, when the call has no timeout. Results stay as long on nodes."""
@@ -91,7 +92,7 @@ def survivors(client: Any, keys: Sequence[str]) -> Dict[str, str]:
     """Fragments whose results are on a node still: by key, the node's worker."""
     found: Dict[str, str] = {}
     seen: Set[str] = set(keys)
-    for address, some in client.run(_surviving, list(seen)).items():
+    for address, some in everywhere(client, _surviving, list(seen)).items():
         for key in some:
             found.setdefault(key, address)
     return found

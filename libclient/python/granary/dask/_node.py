@@ -381,7 +381,9 @@ class Node:
             if len(far) == 1:
                 self.bring(far[0])
             elif far:
-                list(self._fetching.map(self.bring, far))
+                for error in self._fetching.map(self._brought, far):
+                    if error is not None:
+                        raise error
             ids = [[self.local(one, place).hex() for place in which] for one, which in zip(handles, wanted)]
             of = self._typed(stage.graph["nodes"][node], ids)
             given.update(attributes(node, of, [_Grid.of(*pair) for pair in zip(handles, spans)], ids, what.get("rows")))
@@ -420,6 +422,18 @@ class Node:
                 return
         for pair in wanted:  # some are gone: which?
             self.bring([pair])
+
+    def _brought(self, wanted: Sequence[Tuple[Handle, Sequence[int]]]) -> Optional[BaseException]:
+        """Bring them; or the error. Nobody may ask for it, so it does not have its frames, which would have tickets until a collection of garbage."""
+        try:
+            self.bring(wanted)
+            return None
+        except BaseException as error:
+            failed: Optional[BaseException] = error
+            while failed is not None:
+                failed.__traceback__ = None
+                failed = failed.__cause__ or failed.__context__
+            return error
 
     # ---- what did not come ----
 

@@ -16,6 +16,7 @@ from .._errors import Unreachable, VersionMismatch
 from .._log import logger
 from ._node import Node, alone
 from ._plan import FORMAT
+from ._slow import everywhere, have_gone
 
 NAME = "granary"
 
@@ -139,7 +140,7 @@ def ready(client: Any, private: Optional[Mapping[str, Any]] = None) -> None:
     """Every worker is a node, and those that come later become one. VersionMismatch, Unreachable: names the worker that cannot be."""
     if client in _ready and private is None:
         return
-    for address, found in client.run(_prober()).items():
+    for address, found in everywhere(client, _prober()).items():
         if "error" in found:
             raise VersionMismatch(f"node {address} ({found['host']}) has no granary with a Dask driver: {found['error']}")
         if found["version"] != VERSION:
@@ -147,5 +148,11 @@ def ready(client: Any, private: Optional[Mapping[str, Any]] = None) -> None:
         if found["format"] != str(FORMAT):
             raise VersionMismatch(f"node {address} ({found['host']}) reads plans of format {found['format']}, this client writes {FORMAT}")
     client.amm.stop()  # Dask would drop one of "two copies": the chunks, of which the other one is but a ticket
-    client.register_worker_plugin(Plugin(private=private), name=NAME)
+    while True:
+        try:
+            client.register_worker_plugin(Plugin(private=private), name=NAME)
+            break
+        except OSError:  # of a node; or its machine has died
+            if not have_gone(client):
+                raise
     _ready.add(client)

@@ -29,22 +29,16 @@ ANSWER_S = 10.0
 """For a result, before nodes are asked whether they are there."""
 
 
-def _looker() -> Callable[..., Any]:
+def _answering() -> Callable[..., Any]:
     """For Dask's scheduler, which need not have this package: it is pickled whole."""
 
-    async def look(keys: Sequence[str], done: Mapping[str, Sequence[str]], dask_scheduler: Any = None) -> Any:
-        """Tasks that run, with their nodes and seconds; nodes with fewer tasks than threads; and of what is done some results that can be had.
-
-        A node that has been silent for long, and does not answer, is taken out.
-        """
+    async def answering(asked: Optional[Sequence[str]], dask_scheduler: Any = None) -> List[str]:
+        """Workers that are there, once those that were asked and do not answer are taken out. None: all that have been silent for long."""
         import asyncio
 
         from distributed.metrics import time
 
         s = dask_scheduler
-
-        def silent(worker: Any) -> float:
-            return float(max(0.0, time() - worker.last_seen))
 
         async def ask(address: str) -> None:
             try:
@@ -53,7 +47,28 @@ def _looker() -> Callable[..., Any]:
                 if address in s.workers:
                     await s.remove_worker(address, stimulus_id="granary-silent", close=False)
 
-        await asyncio.gather(*[ask(one.address) for one in list(s.workers.values()) if silent(one) > 10])
+        silent = [one.address for one in s.workers.values() if time() - one.last_seen > 10]
+        await asyncio.gather(*[ask(address) for address in (silent if asked is None else asked) if address in s.workers])
+        return list(s.workers)
+
+    return answering
+
+
+def _looker() -> Callable[..., Any]:
+    """For Dask's scheduler, too."""
+
+    answering = _answering()
+
+    async def look(keys: Sequence[str], done: Mapping[str, Sequence[str]], dask_scheduler: Any = None) -> Any:
+        """Tasks that run, with their nodes and seconds; nodes with fewer tasks than threads; and of what is done some results that can be had."""
+        from distributed.metrics import time
+
+        s = dask_scheduler
+
+        def silent(worker: Any) -> float:
+            return float(max(0.0, time() - worker.last_seen))
+
+        await answering(None, dask_scheduler=s)
         found = []
         for key in keys:
             task = s.tasks.get(key)
@@ -80,17 +95,62 @@ def gathered(client: Any, futures: Sequence[Any]) -> List[Any]:
         except (TimeoutError, asyncio.TimeoutError):
             if any(one.status == "error" for one in futures):  # it is the error of one of them
                 raise
-            client.run_on_scheduler(_looker(), [], {})
+            client.run_on_scheduler(_answering(), None)
             patience *= 2
 
 
+def everywhere(client: Any, function: Callable[..., Any], *given: Any) -> Dict[str, Any]:
+    """What a function gives on each worker, by address. One that does not answer is taken out, and one that has gone is left out."""
+    patience = ANSWER_S
+    while True:
+        try:
+            found: Dict[str, Any] = client.sync(client._run, function, *given, on_error="return", callback_timeout=patience)
+        except (TimeoutError, asyncio.TimeoutError):
+            client.run_on_scheduler(_answering(), None)
+            patience *= 2
+            continue
+        failed = {address: one for address, one in found.items() if isinstance(one, Exception)}
+        there = set(client.run_on_scheduler(_answering(), list(failed))) if failed else set()
+        for address, error in failed.items():
+            if address in there:
+                raise error
+            del found[address]
+        return found
+
+
+def have_gone(client: Any) -> bool:
+    """Whether a worker that the scheduler still has does not answer. It is taken out."""
+    before = set(client.scheduler_info()["workers"])
+    return not before <= set(client.run_on_scheduler(_answering(), list(before)))
+
+
 def _mover() -> Callable[..., Any]:
+    def late(s: Any) -> None:
+        """What was moved may be about to end where it was: its end, or its error, counts no more. Dask would part with that worker for it."""
+
+        def is_elsewhere(key: str, worker: str) -> bool:
+            task = s.tasks.get(key)
+            return task is not None and task.state == "processing" and task.processing_on is not s.workers.get(worker)
+
+        def guarded(told: Callable[..., Any], frees: bool) -> Callable[..., Any]:
+            def guard(key: str, worker: str, stimulus_id: str, **what: Any) -> Any:
+                if not is_elsewhere(key, worker):
+                    return told(key=key, worker=worker, stimulus_id=stimulus_id, **what)
+                return {}, {}, {worker: [{"op": "free-keys", "keys": [key], "stimulus_id": stimulus_id}]} if frees else {}
+            return guard
+
+        if not hasattr(s, "_granary_late"):
+            s._granary_late = True
+            s.stimulus_task_finished = guarded(s.stimulus_task_finished, True)
+            s.stimulus_task_erred = guarded(s.stimulus_task_erred, False)
+
     def move(key: str, address: str, dask_scheduler: Any = None) -> bool:
         """A task that runs goes to a node that has its results."""
         s = dask_scheduler
         task = s.tasks.get(key)
         if task is None or task.state != "processing" or address not in s.workers:
             return False
+        late(s)
         task.worker_restrictions = {address}
         task.loose_restrictions = True
         s.transitions({key: "released"}, stimulus_id="granary-slow")
