@@ -187,6 +187,8 @@ class Slow(unittest.TestCase):
         for one in made:
             self.assertEqual(one.result().origin.worker, address)
         self.client.run_on_scheduler(_let_go, [one.key for one in made])
+        there = self.client.submit(bytes, 100, workers=[address])  # so that the other node has a connection, which answers no more
+        self.assertEqual(self.client.submit(len, there, workers=[self.cluster.address('n1')]).result(), 100)
         os.kill(self.cluster.workers['n2'].pid, signal.SIGSTOP)
         self.addCleanup(self.cluster.workers['n2'].kill)
         far = float(np.asarray(granary.dask.run(self.client, self.twice(), timeout=PATIENCE_S)['result']))

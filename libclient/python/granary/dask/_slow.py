@@ -37,8 +37,10 @@ def _answering() -> Callable[..., Any]:
         import asyncio
 
         from distributed.metrics import time
+        from distributed.protocol.pickle import dumps
 
         s = dask_scheduler
+        out: List[str] = []
 
         async def ask(address: str) -> None:
             try:
@@ -46,9 +48,21 @@ def _answering() -> Callable[..., Any]:
             except (OSError, asyncio.TimeoutError):
                 if address in s.workers:
                     await s.remove_worker(address, stimulus_id="granary-silent", close=False)
+                    out.append(address)
+
+        def part(addresses: Sequence[str], dask_worker: Any = None) -> None:
+            """Of a stopped process the system answers still, so Dask would wait for its results as long as it is stopped."""
+            for address in addresses:
+                dask_worker.rpc.remove(address)
 
         silent = [one.address for one in s.workers.values() if time() - one.last_seen > 10]
         await asyncio.gather(*[ask(address) for address in (silent if asked is None else asked) if address in s.workers])
+        if out:
+            told = s.broadcast(msg={"op": "run", "function": dumps(part), "args": dumps((out,))}, on_error="ignore")
+            try:
+                await asyncio.wait_for(told, 5)
+            except asyncio.TimeoutError:
+                pass  # the next silent one is taken out in its turn
         return list(s.workers)
 
     return answering
