@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import time
 import traceback
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
@@ -18,7 +19,7 @@ from ._handle import Handle
 from ._node import place_of
 from ._packs import Pack, Range
 from ._plan import Plan, Stage
-from ._slow import COPY, Watch, everywhere, gathered
+from ._slow import COPY, Watch, everywhere, gathered, lapses
 from ._sources import find
 from ._timeline import Timeline
 
@@ -218,7 +219,7 @@ def run(client: Any, plan: Plan, progress: Progress = None, timeout: Optional[fl
     ends = None if timeout is None else time.monotonic() + timeout
     line = None if timeline is None else Timeline(timeline)
     where: Dict[str, str] = {}
-    given = client
+    given, in_time = client, lapses[0]
     try:
         with shown(progress) as tell:
             while True:
@@ -237,6 +238,8 @@ def run(client: Any, plan: Plan, progress: Progress = None, timeout: Optional[fl
             raise
         raise TimedOut(f"not done after {timeout} s: {error}") from None
     finally:
+        if lapses[0] != in_time:
+            gc.collect()  # else nodes would keep results for what was given up
         if line is not None:
             line.write()
         if client is not given and take is not None:  # else the futures need it

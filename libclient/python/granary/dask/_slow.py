@@ -28,6 +28,9 @@ COPY = "~copy"
 ANSWER_S = 10.0
 """For a result, before nodes are asked whether they are there."""
 
+lapses = [0]
+"""How often an answer did not come in that time. What was given up then refers to itself, and to futures, until a collection of garbage."""
+
 
 def _answering() -> Callable[..., Any]:
     """For Dask's scheduler, which need not have this package: it is pickled whole."""
@@ -109,6 +112,7 @@ def gathered(client: Any, futures: Sequence[Any]) -> List[Any]:
         except (TimeoutError, asyncio.TimeoutError):
             if any(one.status == "error" for one in futures):  # it is the error of one of them
                 raise
+            lapses[0] += 1
             client.run_on_scheduler(_answering(), None)
             patience *= 2
 
@@ -120,6 +124,7 @@ def everywhere(client: Any, function: Callable[..., Any], *given: Any) -> Dict[s
         try:
             found: Dict[str, Any] = client.sync(client._run, function, *given, on_error="return", callback_timeout=patience)
         except (TimeoutError, asyncio.TimeoutError):
+            lapses[0] += 1
             client.run_on_scheduler(_answering(), None)
             patience *= 2
             continue
