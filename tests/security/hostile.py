@@ -50,8 +50,9 @@ def programs():
     owner = os.getpid()
     atexit.register(lambda: os.getpid() == owner and shutil.rmtree(copy))
     os.chmod(copy, 0o755)
-    for name in ("granary", "granary-store", "granary-sched", "granary-executor"):
-        shutil.copy(os.path.join(built, name), copy)
+    for name in ("granary", "granary-store", "granary-sched", "granary-executor", "granary-web"):
+        if os.path.exists(os.path.join(built, name)):  # the last one needs a library
+            shutil.copy(os.path.join(built, name), copy)
     return copy
 
 
