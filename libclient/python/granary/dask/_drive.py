@@ -16,7 +16,7 @@ from .._progress import Progress, shown
 from . import _lost, _packs, _plugin, _results
 from ._cut import Again
 from ._handle import Handle
-from ._node import place_of
+from ._node import causes, place_of
 from ._packs import Pack, Range
 from ._plan import Plan, Stage
 from ._slow import COPY, Watch, everywhere, gathered, lapses
@@ -42,10 +42,8 @@ def pack(stage: Stage, these: Range, reads: Sequence[Any]) -> Pack:
 
 def _clear_frames(error: BaseException) -> None:
     """Dask and the error refer to each other, so what their frames have would stay until a collection of garbage."""
-    failed: Optional[BaseException] = error
-    while failed is not None:
-        traceback.clear_frames(failed.__traceback__)
-        failed = failed.__cause__ or failed.__context__
+    for one in causes(error):
+        traceback.clear_frames(one.__traceback__)
 
 
 def packs_of(client: Any, plan: Plan) -> Dict[str, List[Range]]:

@@ -18,7 +18,7 @@ import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from .. import _granary, _instance
 from .._errors import Cancelled, Error, Exists, Failed, NotFound, Unreachable
@@ -49,6 +49,14 @@ _CHUNK_BYTES = 1 << 12  # what a chunk counts for besides
 _MOST_TRIES = 3
 _PLACE = "granary.dask"
 _RESTART = 1 << 7
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """It, and what it came from."""
+    one: Optional[BaseException] = error
+    while one is not None:
+        yield one
+        one = one.__cause__ or one.__context__
 
 
 def place_of(session: Session) -> str:
@@ -429,10 +437,8 @@ class Node:
             self.bring(wanted)
             return None
         except BaseException as error:
-            failed: Optional[BaseException] = error
-            while failed is not None:
-                failed.__traceback__ = None
-                failed = failed.__cause__ or failed.__context__
+            for one in causes(error):
+                one.__traceback__ = None
             return error
 
     # ---- what did not come ----
