@@ -126,7 +126,6 @@ granary_err
 nodes_ask(const struct places *places, bool why, struct node **ret_nodes)
 {
     struct asking *asking = calloc(1, sizeof *asking);
-    granary_err err = GRANARY_OK;
     bool any = true;
 
     if (asking != NULL) {
@@ -147,7 +146,7 @@ nodes_ask(const struct places *places, bool why, struct node **ret_nodes)
     }
     *ret_nodes = asking->nodes;
     free(asking);
-    return err;
+    return GRANARY_OK;
 }
 
 void
