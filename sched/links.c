@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/text/buf.h"
@@ -260,6 +261,7 @@ void
 links_send(struct links *links, uint32_t executor, struct gr_buf *bytes)
 {
     struct link *link = executor == EXECUTOR_POOL ? NULL : link_of_number(links, executor);
+    granary_err err;
 
     pack_epoch(bytes, links->epoch);
     if (executor == EXECUTOR_POOL && gr_buf_ok(bytes) &&
@@ -269,7 +271,13 @@ links_send(struct links *links, uint32_t executor, struct gr_buf *bytes)
     if (link == NULL) {
         return; /* it has died since */
     }
-    if (!gr_buf_ok(bytes) || gr_zmq_send(links->socket, &link->peer, bytes->bytes, bytes->size) != GRANARY_OK) {
+    err = gr_buf_ok(bytes) ? gr_zmq_send(links->socket, &link->peer, bytes->bytes, bytes->size)
+                           : gr_fail(GRANARY_ENOMEM, "no memory for a message");
+    if (err == GRANARY_EUNREACHABLE && !link->pull) {
+        /* Its connection broke. It connects anew and claims what it has; the rest goes back then, or when it ends. */
+        gr_log_warn("EXECUTOR-SEND", "executor=%u pid=%lld: %s", link->number, (long long)link->pid,
+                    granary_error_message());
+    } else if (err != GRANARY_OK) {
         gr_log_warn("EXECUTOR-SEND", "executor=%u pid=%lld: %s: it is given up", link->number, (long long)link->pid,
                     granary_error_message());
         if (!link->pull) {

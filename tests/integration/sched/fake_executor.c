@@ -4,7 +4,7 @@
  *
  * What it does with a subtask is told by the name of its node: "crash..." it kills itself; "fail..." EFAILED; "full..."
  * EFULL on the first two attempts; "hang..." it never answers; "lose..." on the first attempt its inputs are reported
- * lost. It serves until the scheduler says die or it is killed; it ends with 1 when it could not register in 5 s.
+ * lost; "part..." it answers, closes its connection, and connects anew when SIGUSR1 comes. It serves until the scheduler says die or it is killed; it ends with 1 when it could not register in 5 s.
  */
 #include <signal.h>
 #include <stdbool.h>
@@ -123,6 +123,7 @@ run_batch(struct gr_zmq_socket *socket, const Granary__ToExecutor *order)
 static int
 run(const char *pool_socket, int node)
 {
+    sigset_t again;
     struct gr_zmq_context *context = gr_zmq_context_create(1);
     granary_err err;
     struct gr_zmq_socket *socket = gr_zmq_dealer(context, pool_socket, &err);
@@ -130,6 +131,9 @@ run(const char *pool_socket, int node)
     bool registered = false;
     bool die = false;
 
+    (void)sigemptyset(&again);
+    (void)sigaddset(&again, SIGUSR1);
+    (void)sigprocmask(SIG_BLOCK, &again, NULL);
     send_register(socket, node);
     while (!die && (gr_zmq_wait(&socket, 1, NULL, NULL, 0, registered ? -1 : 5000) || registered)) {
         while (gr_zmq_receive(socket, &message)) {
@@ -138,6 +142,12 @@ run(const char *pool_socket, int node)
             registered = registered || order->registered != 0;
             die = die || order->die;
             run_batch(socket, order);
+            if (order->n_run > 0 && named(order->run[0], "part")) {
+                gr_zmq_close(socket);
+                (void)sigwaitinfo(&again, NULL);
+                socket = gr_zmq_dealer(context, pool_socket, &err);
+                send_register(socket, node);
+            }
             granary__to_executor__free_unpacked(order, NULL);
             gr_zmq_message_free(&message);
         }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -386,6 +387,23 @@ a_killed_executors_work_is_done_elsewhere(void **state)
     assert_int_equal(rig_executor_count(rig), 1);
 }
 
+/* One that lost its connection is not killed for what cannot be sent: it connects anew and does it then. */
+static void
+a_broken_connection_is_no_death(void **state)
+{
+    struct rig *rig = *state;
+
+    assert_true(rig_start(rig, "memory"));
+    rig_executor_start(rig, 0);
+    assert_int_equal(rig_submit(rig, "k", LINES("part")), GRANARY_OK);
+    assert_int_equal(rig_wait(rig, "k", NULL), GRANARY_OK);
+    assert_int_equal(rig_submit(rig, "l", LINES("a")), GRANARY_OK);
+    wait_running(rig, 1);
+    assert_int_equal(kill(rig->executors[0], SIGUSR1), 0);
+    assert_int_equal(rig_wait(rig, "l", NULL), GRANARY_OK);
+    assert_int_equal(waitpid(rig->executors[0], NULL, WNOHANG), 0);
+}
+
 static void
 poison_is_named(void **state)
 {
@@ -551,6 +569,7 @@ main(void)
         TEST(impostors_are_not_executors),
         TEST(vanished_clients_are_ignored),
         TEST(a_killed_executors_work_is_done_elsewhere),
+        TEST(a_broken_connection_is_no_death),
         TEST(poison_is_named),
         TEST(failures_name_the_node),
         TEST(stop_ends_a_wait),
