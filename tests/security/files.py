@@ -172,6 +172,38 @@ def test_root_stops_an_instance_as_its_user():
     it.close()
 
 
+def test_a_link_below_var_tmp_leads_no_sweep_astray():
+    """Mallory was first where an instance would spill, with a link to a directory of alice's: up refuses it, and down removes nothing there."""
+    need_others()
+    it = Instance("--executors", "0", "--memory", "16M", user=ALICE)
+    link = ""
+    try:
+        os.mkdir(it.work + "/more")  # so that the directory above stays
+        with open(it.directory + "/instance.json") as file:
+            tag = json.load(file)["shm_prefix"].split(".")[2]
+        it.granary("down", user=ALICE)
+        for name in ("logs", "fragments"):
+            os.makedirs(f"{it.work}/home/{name}/deep")
+        for path in ("home", "home/logs", "home/fragments", "home/logs/deep"):
+            os.chown(f"{it.work}/{path}", ALICE, ALICE)
+        link = f"/var/tmp/granary-{ALICE}-{tag}"
+        os.symlink(it.work + "/home", link)
+        os.lchown(link, MALLORY, MALLORY)
+        done = it.run("up", "--executors", "0", user=ALICE)
+        check(done.returncode != 0 and link.encode() in done.stderr, done.stderr.decode())
+        os.mkdir(it.directory, 0o700)
+        for name in ("lock", "state.db"):
+            with open(f"{it.directory}/{name}", "w"):
+                os.chown(f"{it.directory}/{name}", ALICE, ALICE)
+        os.chown(it.directory, ALICE, ALICE)
+        it.granary("down", user=ALICE)
+        check(sorted(os.listdir(it.work + "/home")) == ["fragments", "logs"] and os.path.exists(it.work + "/home/logs/deep"), "files of hers were removed")
+    finally:
+        if link:
+            os.unlink(link)
+        it.close()
+
+
 def test_settings_of_somebody_else_are_refused():
     """A file of settings that another user, or everybody, can write: it is named, and nothing starts."""
     need_others()
