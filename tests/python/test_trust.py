@@ -4,12 +4,13 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import unittest
 from unittest import mock
 
 from package_test import BIN, PackageTest, granary
-from granary import _functions, _packed
+from granary import _functions, _packed, _slots
 from granary._slot import run
 
 
@@ -90,6 +91,20 @@ class Trust(PackageTest):
         buffer.seal()
         self.assertEqual(bytes(self.session.get(id)), self.trap)
         self.session.delete(id)
+
+
+class Directory(unittest.TestCase):
+    def test_a_slot_imports_nothing_from_where_it_is(self):
+        """An executor that was started in /tmp, say, where others put modules of the names that a slot imports."""
+        with tempfile.TemporaryDirectory(prefix='granary-test-') as place:
+            for name in ('runpy', 'granary', 'base64', 'json', 'pickle', 'socket', 'multiprocessing', 'numpy', 'pkgutil'):
+                with open(os.path.join(place, name + '.py'), 'w') as file:
+                    file.write(f'import os; os.mkdir({place!r} + "/loaded")\n')
+            subprocess.run([sys.executable, '-c', 'import json'], cwd=place, stderr=subprocess.DEVNULL)
+            os.rmdir(os.path.join(place, 'loaded'))  # the control
+            told = subprocess.run(_slots.command().split('\n'), cwd=place, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            self.assertFalse(os.path.exists(os.path.join(place, 'loaded')), told.stderr)
+            self.assertIn('is started by executors', told.stderr, 'it came as far as it can without one')
 
 
 NOBODY = 65534
