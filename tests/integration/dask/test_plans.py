@@ -401,7 +401,8 @@ def strangers_get_nothing(test):
     made, _ = test.moved(0, 'stranger')
     origin = made.result().origin
     with socket.create_connection((origin.host, origin.port), 10) as one:
-        one.sendall(bytes(16) + b'\0\0\0\1' + made.result().chunks[0].id)
+        test.assertEqual(len(one.recv(16, socket.MSG_WAITALL)), 16)
+        one.sendall(bytes(16) + b'\0\0\0\1' + made.result().chunks[0].id + bytes(32))
         one.settimeout(10)
         try:
             test.assertEqual(one.recv(1), b'')
@@ -439,10 +440,10 @@ def _spoiled(node, count):
     if not hasattr(server, 'honest'):
         server.honest = server._answer
 
-        def answer(one):
+        def answer(one, *wanted):
             server.answers += 1
             if server.spoil <= 0:
-                return server.honest(one)
+                return server.honest(one, *wanted)
             server.spoil -= 1
             ours, theirs = socket.socketpair()
 
@@ -458,7 +459,7 @@ def _spoiled(node, count):
             thread = threading.Thread(target=half)
             thread.start()
             try:
-                server.honest(_Half(one, ours))
+                server.honest(_Half(one, ours), *wanted)
             finally:
                 ours.close()
                 thread.join()
