@@ -174,4 +174,5 @@ def main():
     sys.exit(1 if wrong or ran < 20 else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
