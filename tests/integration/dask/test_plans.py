@@ -347,6 +347,29 @@ class Plans(ClusterTest):
         summed = self.client.submit(_drive.fragment, second, 0, [['in', 'all', [made]]], key=second.key(0), workers=other)
         self.assertEqual(int(_results.without(self.client, summed)), 499999 * 250000)
 
+    def test_a_handle_in_garbage(self):
+        """Dask has released it, and an error that refers to itself has it. Nothing else would make the node collect that."""
+        def litter(key, dask_worker):
+            import gc
+
+            gc.disable()
+            error = ValueError(dask_worker.data[key])
+            error.itself = error
+
+        def tidy():
+            import gc
+
+            gc.enable()
+
+        source = stage('litter', {'out': {'op': 'arange', 'stop': 1000}})
+        first = _plan.Plan.of(plan(source)).stages['litter']
+        made = self.client.submit(_drive.fragment, first, 0, [], key=first.key(0), workers=[self.cluster.address('n1')])
+        made.result()
+        self.addCleanup(self.client.run, tidy)
+        self.client.run(litter, made.key, workers=[self.cluster.address('n1')])
+        del made
+        until(lambda: not self.cluster.left(), 'the end of graphs and objects')
+
     def test_strangers_get_nothing(self):
         strangers_get_nothing(self)
 

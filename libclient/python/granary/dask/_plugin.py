@@ -16,6 +16,7 @@ from .._errors import Unreachable, VersionMismatch
 from .._log import logger
 from ._node import Node, alone
 from ._plan import FORMAT
+from ._remains import Remains
 from ._slow import everywhere, have_gone
 
 NAME = "granary"
@@ -49,6 +50,7 @@ class Plugin(WorkerPlugin):  # type: ignore[misc]
         self.private = private
         self.instead = instead
         self._node: Optional[Node] = None
+        self._remains: Optional[Remains] = None
 
     def setup(self, worker: Any) -> None:
         try:
@@ -56,6 +58,7 @@ class Plugin(WorkerPlugin):  # type: ignore[misc]
                 raise VersionMismatch(_differs(worker.address, socket.gethostname(), VERSION, self.version))
             _forgetful(worker)
             self._node = self._made(worker)
+            self._remains = Remains(worker, self._node)
             logger.info("worker %s is node %s", worker.address, self._node.name)
         except Exception as error:
             print(f"granary.dask: {worker.address} is refused as a node: {error}", flush=True)
@@ -83,12 +86,15 @@ class Plugin(WorkerPlugin):  # type: ignore[misc]
             node.close(keep=worker.batched_stream.closed())
 
     def transition(self, key: str, start: str, finish: str, **_: Any) -> None:
-        """Dask does not want a task any more that it cannot stop itself."""
-        if finish == "released" and start in ("executing", "long-running") and self._node is not None:
+        """Dask does not want a task any more: it may run still, which Dask cannot stop, or its result may outlive it."""
+        if finish not in ("released", "forgotten") or self._node is None or self._remains is None:
+            return
+        if finish == "released" and start in ("executing", "long-running"):
             self._node.cancel(key)
+        self._remains.released()
 
     def __getstate__(self) -> Dict[str, Any]:
-        return {**self.__dict__, "_node": None}
+        return {**self.__dict__, "_node": None, "_remains": None}
 
 
 def _forgetful(worker: Any) -> None:
