@@ -347,6 +347,49 @@ class Plans(ClusterTest):
         summed = self.client.submit(_drive.fragment, second, 0, [['in', 'all', [made]]], key=second.key(0), workers=other)
         self.assertEqual(int(_results.without(self.client, summed)), 499999 * 250000)
 
+    def released(self, litter):
+        """A handle goes with its task, although litter() has left it somewhere on its node."""
+        source = stage('litter', {'out': {'op': 'arange', 'stop': 1000}})
+        first = _plan.Plan.of(plan(source)).stages['litter']
+        made = self.client.submit(_drive.fragment, first, 0, [], key=first.key(0), workers=[self.cluster.address('n1')])
+        made.result()
+        self.client.run(litter, made.key, workers=[self.cluster.address('n1')])
+        del made
+        until(lambda: not self.cluster.left(), 'the end of graphs and objects')
+
+    def test_a_handle_in_garbage(self):
+        """An error that refers to itself has it. Nothing else would make the node collect that."""
+        def litter(key, dask_worker):
+            import gc
+
+            gc.disable()
+            error = ValueError(dask_worker.data[key])
+            error.itself = error
+
+        def tidy():
+            import gc
+
+            gc.enable()
+
+        self.addCleanup(self.client.run, tidy)
+        self.released(litter)
+
+    def test_a_handle_in_a_log(self):
+        """Dask keeps what a worker has logged, with the frames of errors. It can be asked for still."""
+        def litter(key, dask_worker):
+            import logging
+
+            try:
+                handle = dask_worker.data[key]
+                handle.chunks[1000]
+            except IndexError:
+                logging.getLogger('distributed.worker').exception('%s is short', handle)
+
+        self.released(litter)
+        (logged,) = self.client.get_worker_logs(workers=[self.cluster.address('n1')]).values()
+        (text,) = [text for _, text in logged if 'is short' in text]
+        self.assertIn('IndexError', text)
+
     def test_strangers_get_nothing(self):
         strangers_get_nothing(self)
 

@@ -101,7 +101,7 @@ class Node:
         self.host = socket.gethostname()
         self.name = f"{self.host} (instance {self.session.instance or 'default'})"
         self.place = place_of(self.session)
-        self._ends: "SimpleQueue[Optional[Callable[[], None]]]" = SimpleQueue()
+        self._ends: "SimpleQueue[Optional[Callable[[], object]]]" = SimpleQueue()
         self._lock = threading.Lock()
         self.running: Set[str] = set()
         self._ran = threading.Condition()
@@ -122,7 +122,7 @@ class Node:
 
     # ---- life ----
 
-    def soon(self, do: Callable[..., None], *arguments: Any) -> None:
+    def soon(self, do: Callable[..., object], *arguments: Any) -> None:
         """Have a thread do it. Any thread may ask, also a garbage collection within another call."""
         self._ends.put(lambda: do(*arguments))
 
