@@ -206,7 +206,7 @@ prepare_blows(struct run *run)
                                   .rest_ms = is_long ? 20000 : duration,
                                   .upgrade_ms = run->plain ? 0
                                                 : is_long  ? 45000
-                                                           : duration / 2,
+                                                           : duration / 3,
                                   .kills = run->siege.kills,
                                   .stop_least_ms = is_long ? 1000 : 100,
                                   .stop_most_ms = is_long ? 10000 : 500,

@@ -264,6 +264,16 @@ works_destroy(struct works *works)
 }
 
 void
+works_end(struct works *works)
+{
+    for (enum work_name name = 0; name < WORKS; name++) {
+        if (works->all[name].kind != NULL && works->all[name].kind->end != NULL) {
+            works->all[name].kind->end(&works->all[name]);
+        }
+    }
+}
+
+void
 works_start(struct works *works)
 {
     for (enum work_name name = 0; name < WORKS; name++) {
@@ -377,8 +387,9 @@ works_have_begun(const struct works *works)
     for (enum work_name name = 0; name < WORKS; name++) {
         const struct work *work = &works->all[name];
 
-        begun = begun && (work->kind == NULL || name == WORK_PYTHON || name == WORK_TABLES || !is_clean(work) ||
-                          atomic_load(&work->board->done) > 0);
+        begun = begun &&
+                (work->kind == NULL || name == WORK_TABLES || !is_clean(work) ||
+                 (work->kind->has_begun != NULL ? work->kind->has_begun(work) : atomic_load(&work->board->done) > 0));
     }
     return begun;
 }
@@ -390,6 +401,9 @@ works_report(const struct works *works)
         const struct work *work = &works->all[name];
 
         if (work->kind == NULL) {
+            if (name == WORK_DASK && works->site.python != NULL) {
+                (void)printf("%-18s left out: install Debian's python3-distributed\n", rows[name].name);
+            }
             continue;
         }
         (void)printf("%-18s %" PRIu64 " done, %" PRIu64 " undone by blows, %" PRIu64 " wrong, %" PRIu64
