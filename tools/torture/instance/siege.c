@@ -85,6 +85,14 @@ await_victim(struct siege *siege, const struct blow *blow)
     return pid;
 }
 
+bool
+siege_has(void *siege, enum role role)
+{
+    struct siege *self = siege;
+
+    return pack_of(self, role) != NULL || realm_find(&self->realm, role, 0) != 0;
+}
+
 /* Those that are no daemons are children of this process: their pids stay theirs. */
 static bool
 stop(struct siege *siege, const struct blow *blow, pid_t victim)
