@@ -15,10 +15,11 @@
 #include "torture/common/client.h"
 #include "torture/common/shared.h"
 
-#define SESSION  "torture-work"
-#define STOP_MS  400000 /* for a worker to end: a call may wait twice */
-#define EMPTY_MS 20000  /* for frees */
-#define SAID     20     /* complaints of one kind that tell enough */
+#define SESSION      "torture-work"
+#define STOP_MS      400000 /* for a worker to end: a call may wait twice */
+#define EMPTY_MS     20000  /* for frees */
+#define MESSAGE_MOST 2048
+#define SAID         20 /* complaints of one kind that tell enough */
 
 static const struct {
     const char *name;
@@ -132,7 +133,11 @@ ask(granary_client *client, const char *sql, bool may_recall, void (*take)(void 
         *ret_recalled = err == GRANARY_OK && status.subtasks_total == 0;
     }
     if (key[0] != '\0' && err != GRANARY_EUNREACHABLE) { /* else it goes with this process */
+        char message[MESSAGE_MOST];
+
+        (void)snprintf(message, sizeof message, "%s", granary_error_message());
         (void)granary_graph_delete(client, key);
+        (void)gr_fail(GRANARY_OK, "%s", message); /* it is what tells a file that was replaced from others */
     }
     return err;
 }
