@@ -358,6 +358,8 @@ def _halves(node, then):
             recv = one.recv
             sendall = ours.sendall
             fileno = ours.fileno
+            settimeout = one.settimeout
+            setsockopt = one.setsockopt
         try:
             honest(Half)
         finally:

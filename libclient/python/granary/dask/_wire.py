@@ -1,19 +1,22 @@
 """Chunks on their way from node to node, beside Dask: a small server in each worker, and what fetches from it.
 
 A client sends the secret of its ticket, a count, and ids; the server answers with that many exported objects (docs/formats.md). They are
-written from the store's memory, and read into an object of the other store. Each has checksums. With TLS, both ends have Dask's
+written from the store's memory, and read into an object of the other store. Each has checksums, and a head with its id and sizes: who
+asked for another one reads nothing of it. With TLS, both ends have Dask's
 contexts, and a pair of sockets stands between the encryption and the store.
 """
 from __future__ import annotations
 
 import contextlib
 import hmac
+import math
 import secrets
 import socket
 import ssl
 import struct
 import threading
-from typing import Any, Callable, Iterator, List, Optional, Sequence, Set, Tuple, Union
+import time
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 from .. import _granary
 from .._errors import Error, NotFound, Unreachable
@@ -27,7 +30,13 @@ SILENT_S = 20
 """A sender that gives no byte for so long has failed. It may wait for a chunk to come back from disk, for half of that."""
 
 ANSWER_S = 10
-"""For a sender to answer at all."""
+"""For a sender to answer at all, and for who connects to it to tell the secret."""
+
+STRANGERS = 64
+"""Connections whose other end has not told the secret yet. One more ends the oldest of them."""
+
+_AGAIN_S = 0.1
+"""Until a listener that could not accept, for want of descriptors, looks again."""
 
 _CUT_S = 10
 """Until a connection without a sign of its other end counts as cut."""
@@ -39,6 +48,7 @@ _SECRET = 16
 _ID = 16
 _MOST_IDS = 1 << 16
 _PUMP = 1 << 18
+_HEAD = struct.Struct("<8sII16sQQ16x")  # of an exported object
 _GONE, _OK = b"\0", b"\1"
 
 Socket = Union[socket.socket, ssl.SSLSocket]
@@ -59,8 +69,9 @@ class TransferFailed(ConnectionError):
 
 
 def _timeouts(one: Socket, silent: int) -> None:
-    """The store's calls read and write descriptors that block; the kernel ends a wait that is too long."""
-    one.settimeout(None)
+    """The store's calls read and write descriptors that block; the kernel ends a wait that is too long. Of TLS Python does, which begins
+    anew what the kernel has ended."""
+    one.settimeout(silent if isinstance(one, ssl.SSLSocket) else None)
     for option, seconds in ((socket.SO_RCVTIMEO, silent), (socket.SO_SNDTIMEO, STALL_S)):
         one.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", seconds, 0))
     one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -68,12 +79,15 @@ def _timeouts(one: Socket, silent: int) -> None:
         one.setsockopt(socket.IPPROTO_TCP, option, number)
 
 
-def _read(one: Socket, size: int) -> bytes:
+def _read(one: Socket, size: int, within: float = math.inf) -> bytes:
     parts = bytearray()
+    ends = time.monotonic() + within
     while len(parts) < size:
+        if time.monotonic() > ends:
+            raise ConnectionError("the other end is too slow")
         try:
             some = one.recv(size - len(parts))
-        except BlockingIOError:
+        except (BlockingIOError, socket.timeout):
             raise ConnectionError("the other end is silent") from None
         if not some:
             raise ConnectionError("the other end has closed the connection")
@@ -81,11 +95,17 @@ def _read(one: Socket, size: int) -> bytes:
     return bytes(parts)
 
 
+def _cut(*ends: Socket) -> None:
+    for end in ends:
+        with contextlib.suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+
+
 @contextlib.contextmanager
-def _plain(one: Socket, sending: bool) -> Iterator[int]:
-    """A descriptor for the store: the connection itself, or one end of a pair, whose other end is encrypted and decrypted here."""
+def _plain(one: Socket, sending: bool) -> Iterator[socket.socket]:
+    """A socket for the store: the connection itself, or one end of a pair, whose other end is encrypted and decrypted here."""
     if not isinstance(one, ssl.SSLSocket):
-        yield one.fileno()
+        yield one
         return
     ours, theirs = socket.socketpair()
     source, to = (theirs, one) if sending else (one, theirs)
@@ -98,24 +118,21 @@ def _plain(one: Socket, sending: bool) -> Iterator[int]:
         except BaseException as error:
             failed.append(error)
         finally:
-            with contextlib.suppress(OSError):
-                theirs.shutdown(socket.SHUT_RDWR)
+            _cut(theirs)
 
     thread = threading.Thread(target=pump, name="granary-tls", daemon=True)
     with ours, theirs:
         thread.start()
         try:
-            yield ours.fileno()
+            yield ours
             if sending:
                 ours.shutdown(socket.SHUT_WR)
         except BaseException:
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+            _cut(one, ours)
             raise
         finally:
             if not sending:
-                with contextlib.suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
+                _cut(one, ours)  # who pumps may wait for either
             thread.join()
     if failed and sending:
         raise failed[0]
@@ -134,18 +151,16 @@ class Server:
         self.host, self.port = self._listener.getsockname()[:2]
         self._lock = threading.Lock()
         self._open: Set[socket.socket] = set()
-        self._closed = False
+        self._strangers: Dict[socket.socket, None] = {}  # in the order in which they came
+        self._closed = threading.Event()
         self._thread = threading.Thread(target=self._accept, name="granary-serve", daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         with self._lock:
-            self._closed = True
-            for one in self._open:
-                with contextlib.suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
+            self._closed.set()
+            _cut(*self._open)
+        _cut(self._listener)
         self._thread.join()
         self._listener.close()
 
@@ -154,37 +169,55 @@ class Server:
             try:
                 one, _ = self._listener.accept()
             except OSError:
-                if self._closed:
+                if self._closed.wait(_AGAIN_S):
                     return
                 continue
-            threading.Thread(target=self._serve, args=(one,), name="granary-send", daemon=True).start()
+            try:
+                threading.Thread(target=self._serve, args=(one,), name="granary-send", daemon=True).start()
+            except RuntimeError as error:  # the other end has to come again
+                logger.warning("a transfer was refused: %s", error)
+                one.close()
 
     def _serve(self, raw: socket.socket) -> None:
         with self._lock:
-            if self._closed:
+            if self._closed.is_set():
                 raw.close()
                 return
             self._open.add(raw)
+            self._strangers[raw] = None
+            if len(self._strangers) > STRANGERS:
+                oldest = next(iter(self._strangers))
+                del self._strangers[oldest]
+                _cut(oldest)
         one: Socket = raw
         try:
-            _timeouts(raw, STALL_S)
             if self._context is not None:
-                one = self._context.wrap_socket(raw, server_side=True)  # the plain one is nothing any more
+                raw.settimeout(ANSWER_S)  # for the handshake
+                one = self._context.wrap_socket(raw, server_side=True, do_handshake_on_connect=False)  # the plain one is nothing any more
                 with self._lock:
                     self._open.add(one)
-                    if self._closed:
+                    if self._closed.is_set():
                         return
+                    if raw in self._strangers:
+                        del self._strangers[raw]
+                        self._strangers[one] = None
+                one.do_handshake()
+            _timeouts(one, ANSWER_S)
             self._answer(one)
         except (OSError, ValueError, struct.error) as error:
             logger.debug("a transfer ended early: %s", error)
         finally:
             with self._lock:
                 self._open -= {raw, one}
+                self._strangers.pop(one, None)
             one.close()
 
     def _answer(self, one: Socket) -> None:
-        if not hmac.compare_digest(_read(one, _SECRET), self.secret):
+        if not hmac.compare_digest(_read(one, _SECRET, ANSWER_S), self.secret):
             return
+        with self._lock:
+            self._strangers.pop(one, None)
+        _timeouts(one, STALL_S)
         (count,) = struct.unpack("!I", _read(one, 4))
         if count > _MOST_IDS:
             return
@@ -194,13 +227,23 @@ class Server:
             there = all(client.contains(ids[i : i + _ID]) for i in range(0, len(ids), _ID))
             one.sendall(_OK if there else _GONE)
             if there:
-                with _plain(one, True) as fd:
+                with _plain(one, True) as plain:
                     for i in range(0, len(ids), _ID):
-                        client.write_object(ids[i : i + _ID], fd, _RESTORE_MS)
+                        client.write_object(ids[i : i + _ID], plain.fileno(), _RESTORE_MS)
         except Unreachable:
             self._lost()
         except Error as error:  # of the store: the other end sees the connection end
             logger.warning("chunks were not sent: %s", error)
+
+
+def _expect(one: socket.socket, chunk: Chunk) -> None:
+    """What comes says that it is the chunk, and as large. It is only looked at: a head that is damaged is the store's to tell of."""
+    try:
+        head = one.recv(_HEAD.size, socket.MSG_PEEK | socket.MSG_WAITALL)
+    except BlockingIOError:
+        raise ConnectionError("the other end is silent") from None
+    if len(head) == _HEAD.size and _HEAD.unpack(head)[3:] != (chunk.id, chunk.size, chunk.meta_size):
+        raise ConnectionError("another object came than the one that was asked for")
 
 
 def fetch(client: Any, wanted: Sequence[Tuple[Handle, Chunk]], context: Optional[ssl.SSLContext]) -> List[bytes]:
@@ -209,17 +252,18 @@ def fetch(client: Any, wanted: Sequence[Tuple[Handle, Chunk]], context: Optional
     made: List[bytes] = []
     try:
         with socket.create_connection((origin.host, origin.port), ANSWER_S) as raw:
-            _timeouts(raw, ANSWER_S)
-            one: Socket = raw if context is None else context.wrap_socket(raw, server_hostname=origin.host)
+            one: Socket = raw if context is None else context.wrap_socket(raw, server_hostname=origin.host)  # within the same time
             with contextlib.closing(one):
+                _timeouts(one, ANSWER_S)
                 one.sendall(origin.secret + struct.pack("!I", len(wanted)) + b"".join(chunk.id for _, chunk in wanted))
                 if _read(one, 1) != _OK:
                     raise NotFound("they are not there any more")
                 _timeouts(one, SILENT_S)
-                with _plain(one, False) as fd:
+                with _plain(one, False) as plain:
                     for _, chunk in wanted:
                         id = _granary.id_random()
-                        client.read_object(id, fd, chunk.size)
+                        _expect(plain, chunk)
+                        client.read_object(id, plain.fileno(), chunk.size)
                         client.refer(id)  # in the place of its creator's
                         made.append(id)
         return made
