@@ -77,10 +77,10 @@ GRANARY_API const char *granary_column_text(const granary_column *column, int64_
 typedef struct granary_frame granary_frame;
 
 /*
- * Read a leased object as a frame, without a copy.
+ * Read a leased object as a frame: in place, or a copy where an Arrow file of another writer has a layout of its own.
  *
  * view       must stay leased as long as the frame is used
- * Errors     ETYPE it is no Arrow file with one record batch · EUNSUPPORTED a column type granary does not read ·
+ * Errors     ETYPE it is no Arrow file · EUNSUPPORTED a column type granary does not read ·
  *            ECORRUPT · ENOMEM
  */
 GRANARY_API granary_err granary_frame_open(const granary_view *view, granary_frame **ret_frame);

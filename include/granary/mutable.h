@@ -49,7 +49,7 @@ typedef struct granary_mutable_options {
  * name         1 to GRANARY_TEXT_MAX bytes; names of objects and of tables are one set
  * columns      count of them: name and dtype count, nothing else is read
  * options      may be NULL
- * ret_table  to be closed with granary_mutable_close()
+ * ret_table    to be closed with granary_mutable_close()
  * Errors       EINVAL the name, no columns, or an impossible one · EEXIST the name is taken · ETYPE with GRANARY_MUTABLE_OPEN:
  *              it has other columns · EFULL memory, or too many tables; of a durable one the disk · EUNSUPPORTED the
  *              session is strict, or the store has no disk · EUNREACHABLE · ENOMEM

@@ -22,13 +22,13 @@ extern "C" {
 #define GRANARY_SQL_TARGET "result"
 
 /*
- * Translate a SELECT into a graph, or what has rows like one: DESCRIBE, SUMMARIZE, SHOW TABLES. These ask an instance for the
- * types of columns, and PIVOT without a list for its values, by a graph that ends before this returns. It opens the named files to read their columns' names; their paths are relative to
- * the working directory. Tables are mutable or sealed ones, or results of kept graphs, by their keys (KEY or
- * "KEY/TARGET").
+ * Translate a SELECT into a graph, or what has rows like one: DESCRIBE, SUMMARIZE, SHOW TABLES. These ask an instance for
+ * the types of columns, and PIVOT without a list for its values, by a graph that ends before this returns. It opens the named
+ * files to read their columns' names; their paths are relative to the working directory. Tables are mutable or sealed ones,
+ * or results of kept graphs, by their keys (KEY or "KEY/TARGET").
  *
  * client     whose session's tables may be named; NULL: only files, and NAME is NAME.arrow or NAME.csv
- * sql        UTF-8, up to 256 KiB, length bytes; a semicolon may end it
+ * sql        UTF-8, up to 4 MiB, length bytes; a semicolon may end it
  * ret_graph  the caller's; to be given to granary_graph_run() or granary_graph_submit(), then destroyed
  * Errors     EINVAL, ENOENT, EUNSUPPORTED: the message begins with "line 1, column 8: " and ends with that line and a
  *            caret below it · EPERM, EIO of a file · EUNREACHABLE · ENOMEM. Wrong types show when the graph is checked
@@ -78,7 +78,8 @@ typedef struct granary_sql_done {
 
 /*
  * Run a statement that changes tables or views: CREATE [OR REPLACE] TABLE (AS), INSERT, DELETE, UPDATE, TRUNCATE, DROP TABLE,
- * COPY, CALL seal('t'), CREATE VIEW, DROP VIEW. It is one write: all of it becomes visible at one moment, or nothing. COPY ... TO writes a file in the same way.
+ * COPY, CALL seal('t'), CREATE VIEW, DROP VIEW. It is one write: all of it becomes visible at one moment, or nothing.
+ * COPY ... TO writes a file in the same way.
  *
  * client      its session has the tables; a scheduler and executors are needed but for CREATE TABLE
  * timeout_ms  for graphs that the statement needs; GRANARY_FOREVER; not 0

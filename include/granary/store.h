@@ -320,7 +320,7 @@ GRANARY_API granary_err granary_object_hint(granary_client *client, granary_id i
  *   to DISK                 persist: a copy that survives the machine's restart, and of all that it contains
  *   to MEMORY               bring back
  *   from MEMORY             spill now; EBUSY when it is leased or pinned
- *   to REMOTE, from DISK    ...
+ *   to REMOTE, from DISK    keep it at the remote level instead
  *
  * timeout_ms  0: return at once, the store does it in the background (prefetch)
  * Errors      ENOENT · EBUSY · EFULL · EIO · EUNSUPPORTED the level is not there · EINVAL it would lie nowhere

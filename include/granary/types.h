@@ -25,9 +25,9 @@ extern "C" {
 #endif
 
 #define GRANARY_VERSION_MAJOR 0
-#define GRANARY_VERSION_MINOR 1
+#define GRANARY_VERSION_MINOR 2
 #define GRANARY_VERSION_PATCH 0
-#define GRANARY_VERSION       "0.1.0"
+#define GRANARY_VERSION       "0.2.0"
 
 typedef enum granary_err {
     GRANARY_OK = 0,             /* success */

@@ -20,6 +20,7 @@ def field(name):
 
 
 version = re.search(r'VERSION (\d+\.\d+)\.(\d+)', cmake)
+soversion = re.search(r'set\(GRANARY_SOVERSION ([\d.]+)\)', cmake).group(1)
 changelog = (debian / 'changelog').read_text()
 if not changelog.startswith(f'granary ({version.group(1)}.{version.group(2)}-'):
     wrong.append(f'debian/changelog begins with another version than {version.group(0)} of CMakeLists.txt')
@@ -35,11 +36,11 @@ libraries = re.findall(r'^granary_library\(([\w-]+)', ''.join(p.read_text() for 
 if len(libraries) != 3:
     wrong.append(f'libraries: {libraries}')
 for library in libraries:
-    package = f'lib{library}{version.group(1)}'
+    package = f'lib{library}{soversion}'
     if f'\nPackage: {package}\n' not in control:
         wrong.append(f'no package {package}')
     symbols = debian / f'{package}.symbols'
-    if not symbols.exists() or not symbols.read_text().startswith(f'lib{library}.so.{version.group(1)} {package} '):
+    if not symbols.exists() or not symbols.read_text().startswith(f'lib{library}.so.{soversion} {package} '):
         wrong.append(f'{symbols}: not of this SONAME')
 
 licence = re.match(r'\s*(\w+) License\s+Version ([\d.]+)', (source / 'LICENSE').read_text())

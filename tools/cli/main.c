@@ -1,6 +1,7 @@
 /* granary: the command line. */
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,12 +72,17 @@ arm_faults(const char *command)
 
 /* A result that is measured is computed. The torture decides for itself, whatever its tests say. */
 static void
-set_recall(const char *command)
+set_recall(char **words)
 {
-    if (strcmp(command, "bench") == 0) {
+    if (strcmp(words[0], "bench") == 0) {
+        bool measures = words[1] != NULL && strcmp(words[1], "--help") != 0 &&
+                        (words[2] == NULL || strcmp(words[2], "--help") != 0);
+
         (void)setenv("GRANARY_RECALL", "off", 1);
-        (void)fprintf(stderr, "granary: bench: recall is off\n");
-    } else if (strcmp(command, "torture") == 0) {
+        if (measures) {
+            (void)fprintf(stderr, "granary: bench: recall is off\n");
+        }
+    } else if (strcmp(words[0], "torture") == 0) {
         (void)setenv("GRANARY_RECALL", "eager", 1); /* of small graphs, too, steps are kept and recalled */
     }
 }
@@ -122,7 +128,7 @@ main(int argc, char **argv)
     row = command_find(rows, argv[1]);
     if (row != NULL) {
         status = arm_faults(argv[1]);
-        set_recall(argv[1]);
+        set_recall(argv + 1);
         status = status == 0 ? cli_run(row, &cli, argc - 1, argv + 1) : status;
         return end_output(status);
     }

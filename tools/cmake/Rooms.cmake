@@ -118,14 +118,13 @@ endfunction()
 
 # granaryConfig.cmake, for those who use find_package() and not pkg-config: the same libraries.
 function(granary_config)
-  include(CMakePackageConfigHelpers)
   get_property(libraries GLOBAL PROPERTY granary_libraries)
   foreach(library IN LISTS libraries)
     string(APPEND rows " \"${library}\"")
   endforeach()
   file(RELATIVE_PATH lib_to_include ${CMAKE_INSTALL_FULL_LIBDIR} ${CMAKE_INSTALL_FULL_INCLUDEDIR})
   configure_file(${CMAKE_SOURCE_DIR}/tools/cmake/granaryConfig.cmake.in ${CMAKE_BINARY_DIR}/granaryConfig.cmake @ONLY)
-  write_basic_package_version_file(${CMAKE_BINARY_DIR}/granaryConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+  configure_file(${CMAKE_SOURCE_DIR}/tools/cmake/granaryConfigVersion.cmake.in ${CMAKE_BINARY_DIR}/granaryConfigVersion.cmake @ONLY)
   install(FILES ${CMAKE_BINARY_DIR}/granaryConfig.cmake ${CMAKE_BINARY_DIR}/granaryConfigVersion.cmake
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/granary)
 endfunction()

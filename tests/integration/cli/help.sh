@@ -18,6 +18,15 @@ for row in re.findall(r"COMMAND\(.*?\)\n(?=COMMAND|GROUP|$)", text, re.S):
 sys.exit("\n".join(long) or 0)
 P
 
+# Help is on stdout alone, and its first line names the parts of a command that it lists.
+for command in "${commands[@]}"; do
+    granary "$command" --help >"$work/help" 2>"$work/err" || fail "$command --help: status $?"
+    [ ! -s "$work/err" ] || fail "$command --help: $(cat "$work/err")"
+    named=$(sed -n '1s/^Usage: granary [a-z]* \([a-z]*|[a-z|]*\).*/\1/p' "$work/help" | tr '|' '\n' | sort)
+    listed=$(sed -n '/^  granary /!s/^  \([a-z]*\)  *[a-zA-Z].*/\1/p' "$work/help" | sort)
+    [ -z "$named" ] || [ "$named" = "$listed" ] || fail "$command: $named, but the list has $listed"
+done
+
 # Examples, in an order in which they work: what is needed first, what takes it away last.
 cp "$birds" "$work/strikes.csv"
 echo "some notes" >"$work/notes.txt"

@@ -94,4 +94,5 @@ def main():
     sys.exit(1 if failures or len(commands) < 5 else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

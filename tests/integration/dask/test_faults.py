@@ -337,7 +337,7 @@ def _halves(node, then):
     server = node.server
     honest = server._answer
 
-    def answer(one):
+    def answer(one, *wanted):
         server._answer = honest
         ours, theirs = socket.socketpair()
 
@@ -358,10 +358,8 @@ def _halves(node, then):
             recv = one.recv
             sendall = ours.sendall
             fileno = ours.fileno
-            settimeout = one.settimeout
-            setsockopt = one.setsockopt
         try:
-            honest(Half)
+            honest(Half, *wanted)
         finally:
             ours.close()
             thread.join()

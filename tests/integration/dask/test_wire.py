@@ -22,6 +22,7 @@ SEED = int(os.environ.get('GRANARY_RANDOM_SEED', '23'))
 ROUNDS = int(os.environ.get('GRANARY_RANDOM_ROUNDS', '60'))
 SIZES = (100000, 0, 3000000)
 HEAD = 64
+HEAD_OF_ANSWER = 1 + 32
 WAIT_S = 1
 """In place of what the wire waits for: seconds."""
 
@@ -93,49 +94,55 @@ class Wire(unittest.TestCase):
         self.assertIn('chunks of key did not come from giver: ', str(raised.exception))
         return raised.exception
 
-    def request(self, ids=None, secret=None, count=None):
-        ids = self.ids if ids is None else ids
-        return (secret or self.server.secret) + struct.pack('!I', len(ids) if count is None else count) + b''.join(ids)
-
     # ---- who asks ----
+
+    def question(self, nonce, ids=None, secret=None, count=None):
+        """A right one, but for what is told otherwise."""
+        ids = self.ids if ids is None else ids
+        told = os.urandom(16) + struct.pack('!I', len(ids) if count is None else count) + b''.join(ids)
+        return told + _wire._proof(secret or self.server.secret, nonce, told)
 
     def connect(self):
         raw = socket.create_connection(('127.0.0.1', self.server.port), 30)
         return raw if self.context is None else self.context[0].wrap_socket(raw, server_hostname='127.0.0.1')
 
-    def ask(self, message):
+    def ask(self, make):
+        """make(nonce) is what is sent. Returns what comes behind the nonce."""
         with self.connect() as one:
+            nonce = _wire._read(one, 16)
             with contextlib.suppress(ConnectionError):  # it has closed before all was sent
-                one.sendall(message)
+                one.sendall(make(nonce))
             return receive_all(one)
 
     def test_right(self):
         self.works()
 
-    def test_garbled_requests(self):
-        right = self.request()
-        for _ in range(ROUNDS):
-            kind = self.random.randrange(4)
+    def test_garbled_questions(self):
+        def spoilt(nonce):
+            message = bytearray(self.question(nonce))
+            kind = self.random.randrange(3)
             if kind == 0:
-                message = self.random.randbytes(self.random.randrange(200))
-            elif kind == 1:
-                message = right[: self.random.randrange(len(right))]
-            else:
-                message = bytearray(right)
-                at = self.random.randrange(20 if kind == 2 else len(right))
-                message[at] ^= 1 << self.random.randrange(8)
-            told = self.ask(bytes(message))
-            if bytes(message[:16]) != self.server.secret:
-                self.assertEqual(told, b'')
-            else:
-                self.assertIn(told[:1], (b'', b'\0', b'\1'))
+                return self.random.randbytes(self.random.randrange(200))
+            if kind == 1:
+                return bytes(message[: self.random.randrange(len(message))])
+            message[self.random.randrange(len(message))] ^= 1 << self.random.randrange(8)
+            return bytes(message)
+
+        for _ in range(ROUNDS):
+            self.assertEqual(self.ask(spoilt), b'')
         self.works()
 
-    def test_requests_of_many(self):
+    def test_replayed_questions(self):
+        right = []
+        self.assertEqual(self.ask(lambda nonce: right.append(self.question(nonce)) or right[0])[:1], b'\1')
+        self.assertEqual(self.ask(lambda _: right[0]), b'')
+        self.works()
+
+    def test_questions_of_many(self):
         """More ids than there may be get no answer, and take no memory. As many as there may be are read, and are not there."""
-        self.assertEqual(self.ask(self.request(count=(1 << 32) - 1)), b'')
-        self.assertEqual(self.ask(self.request(count=(1 << 16) + 1)), b'')
-        self.assertEqual(self.ask(self.request([os.urandom(16)] * (1 << 16))), b'\0')
+        self.assertEqual(self.ask(lambda nonce: self.question(nonce, count=(1 << 32) - 1)), b'')
+        self.assertEqual(self.ask(lambda nonce: self.question(nonce, count=(1 << 16) + 1)), b'')
+        self.assertEqual(self.ask(lambda nonce: self.question(nonce, [os.urandom(16)] * (1 << 16)))[:1], b'\0')
         self.works()
 
     def test_a_foreign_secret_and_foreign_ids(self):
@@ -147,23 +154,23 @@ class Wire(unittest.TestCase):
     def test_who_stays_without_a_word(self):
         """They take no place from others, and are left when their time is over, also those that send a byte now and then."""
         with contextlib.ExitStack() as silent:
-            ones = [silent.enter_context(socket.create_connection(('127.0.0.1', self.server.port), 30)) for _ in range(_wire.STRANGERS * 2)]
+            ones = [silent.enter_context(socket.create_connection(('127.0.0.1', self.server.port), 30)) for _ in range(_wire._STRANGERS * 2)]
             self.works()
             ends = time.monotonic() + 60
             slow = ones[-1]
             with contextlib.suppress(ConnectionError):
                 while time.monotonic() < ends:
                     slow.settimeout(WAIT_S / 4)
-                    slow.sendall(self.server.secret[:1])
+                    slow.sendall(b'x')
                     try:
-                        if not slow.recv(1):
+                        if not slow.recv(16):
                             break
                     except TimeoutError:
                         pass
             self.assertLess(time.monotonic(), ends)
             for one in ones[:-1]:
                 one.settimeout(30)
-                self.assertEqual(receive_all(one), b'')
+                self.assertIn(len(receive_all(one)), (0, 16))
         self.works()
 
     def test_without_descriptors_and_threads(self):
@@ -175,7 +182,7 @@ class Wire(unittest.TestCase):
                 early.settimeout(30)
                 early.connect(('127.0.0.1', self.server.port))
                 begun = time.process_time()
-                self.assertFalse(self.server._closed.wait(WAIT_S))  # the listener finds no descriptor all the while
+                time.sleep(WAIT_S)  # the listener finds no descriptor all the while
                 self.assertLess(time.process_time() - begun, WAIT_S / 2)
             finally:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -189,7 +196,7 @@ class Wire(unittest.TestCase):
 
         with mock.patch.object(threading.Thread, 'start', refuses), self.assertLogs('granary', 'WARNING') as logs:
             self.assertEqual(self.ask_plain(b''), b'')
-        self.assertIn("a transfer was refused: can't start new thread", logs.output[0])
+        self.assertIn("a connection is closed: can't start new thread", logs.output[0])
         self.works()
 
     def ask_plain(self, message):
@@ -200,13 +207,14 @@ class Wire(unittest.TestCase):
     # ---- who answers ----
 
     @contextlib.contextmanager
-    def answers(self, *messages, pauses=False):
-        """A sender that gives each who connects the next message, whatever it asked for. pauses: then it stays, without a word."""
+    def answers(self, *makes, pauses=False):
+        """A sender that knows the secret. It gives each who connects what the next of makes(head) is, head being the right answer. pauses:
+        then it stays, without a word."""
         with socket.create_server(('127.0.0.1', 0)) as listener:
             done = threading.Event()
 
             def serve():
-                for message in messages:
+                for make in makes:
                     try:
                         one, _ = listener.accept()
                     except OSError:  # the test has failed
@@ -215,7 +223,9 @@ class Wire(unittest.TestCase):
                         if self.context is not None:
                             one = self.context[1].wrap_socket(one, server_side=True)
                         stack.enter_context(one)
-                        one.sendall(message)
+                        one.sendall(os.urandom(16))
+                        question = _wire._read(one, 16 + 4 + 16 * len(SIZES) + 32)
+                        one.sendall(make(b'\1' + _wire._proof(self.server.secret, question[:16], b'\1')))
                         if pauses:
                             done.wait(60)
 
@@ -228,42 +238,39 @@ class Wire(unittest.TestCase):
                 listener.shutdown(socket.SHUT_RDWR)
                 thread.join()
 
-    def right_answer(self):
-        return self.ask(self.request())
+    def objects(self, ids=None):
+        """As they are sent."""
+        return self.ask(lambda nonce: self.question(nonce, ids))[HEAD_OF_ANSWER:]
 
     def test_garbled_answers(self):
-        right = self.right_answer()
-        second = 1 + self.right_size(0)
-        places = [*range(1 + HEAD), *range(1 + HEAD, 1 + HEAD + 16), *range(second, second + HEAD), *range(len(right) - 16, len(right))]
-        messages = []
-        for _ in range(ROUNDS):
-            message = bytearray(right)
+        objects = self.objects()
+        second = HEAD_OF_ANSWER + len(self.objects(self.ids[:1]))
+        places = [*range(HEAD_OF_ANSWER + HEAD + 16), *range(second, second + HEAD), *range(-16, 0)]
+
+        def spoilt(head):
+            message = bytearray(head + objects)
             kind = self.random.randrange(3)
             if kind == 0:
-                message = message[: self.random.randrange(len(message))]
-            else:
-                message[self.random.choice(places) if kind == 1 else self.random.randrange(len(message))] ^= 1 << self.random.randrange(8)
-            messages.append(bytes(message))
-        with self.answers(*messages) as port:
-            for i, _ in enumerate(messages):
+                return bytes(message[: self.random.randrange(len(message))])
+            message[self.random.choice(places) if kind == 1 else self.random.randrange(len(message))] ^= 1 << self.random.randrange(8)
+            return bytes(message)
+
+        with self.answers(*[spoilt] * ROUNDS) as port:
+            for i in range(ROUNDS):
                 with self.subTest(message=i, seed=SEED):
                     self.refused(self.handle(port))
         self.works()
 
-    def right_size(self, place):
-        return len(self.ask(self.request([self.ids[place]]))) - 1
-
-    def test_replayed_and_foreign_answers(self):
+    def test_foreign_answers(self):
         """An object that is whole, and another than the one that was asked for, is not taken for that: not another id's, nor the same again."""
-        right = self.right_answer()
-        first = right[1 : 1 + self.right_size(0)]
+        first, objects = self.objects(self.ids[:1]), self.objects()
         other = self.put(self.bytes[0][::-1])
-        foreign = self.ask(self.request([other]))[1:]
+        foreign = self.objects([other])
         self.giver._client.delete(other)
-        rest = right[1 + len(first) :]
-        cases = [b'\1' + foreign + rest, b'\1' + first + first + rest, b'\1' + rest + first, b'\1' + first]
-        with self.answers(*cases) as port:
-            for case in cases[:3]:
+        rest = objects[len(first) :]
+        cases = [foreign + rest, first + first + rest, rest + first]
+        with self.answers(*[lambda head, case=case: head + case for case in [*cases, first]]) as port:
+            for _ in cases:
                 self.assertIn('another object came', str(self.refused(self.handle(port))))
             self.refused(self.handle(port))
         self.works()
@@ -276,9 +283,9 @@ class Wire(unittest.TestCase):
         self.works()
 
     def test_answers_that_stop(self):
-        right = self.right_answer()
-        for cut in (0, 1, 30, 1 + HEAD, 70000):
-            with self.answers(right[:cut], pauses=True) as port:
+        objects = self.objects()
+        for cut in (0, 1, 30, HEAD_OF_ANSWER, HEAD_OF_ANSWER + 30, 70000):
+            with self.answers(lambda head, cut=cut: (head + objects)[:cut], pauses=True) as port:
                 begun = time.monotonic()
                 self.refused(self.handle(port))
                 self.assertLess(time.monotonic() - begun, 30)

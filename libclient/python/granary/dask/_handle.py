@@ -6,8 +6,9 @@ bytes go by the node's own server (_wire.py), and not by Dask.
 from __future__ import annotations
 
 import threading
+import weakref
 from dataclasses import dataclass
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 TICKET_BYTES = 512
 """What Dask may think that a ticket takes."""
@@ -39,6 +40,10 @@ class Chunk:
     meta_size: int
 
 
+_alive: "weakref.WeakSet[Handle]" = weakref.WeakSet()
+_lock = threading.Lock()
+
+
 class Handle:
     """The result of a fragment."""
 
@@ -66,6 +71,8 @@ class Handle:
         """Of a tensor: the shape of its blocks, but for the last ones."""
         self.ran = ran
         """When the fragment began, in seconds since 1970 by its node's clock, how long it took, and which thread ran it."""
+        with _lock:
+            _alive.add(self)
 
     @property
     def size(self) -> int:
@@ -80,6 +87,12 @@ class Handle:
 
     def __repr__(self) -> str:
         return f"<granary.dask.Handle {self.key}: {len(self.chunks)} chunks of {self.size} bytes, {self.origin.node}>"
+
+
+def alive() -> "List[Handle]":
+    """All handles of this process."""
+    with _lock:
+        return list(_alive)
 
 
 def same_instance(handle: Handle, place: Optional[str]) -> bool:

@@ -101,7 +101,7 @@ class Node:
         self.host = socket.gethostname()
         self.name = f"{self.host} (instance {self.session.instance or 'default'})"
         self.place = place_of(self.session)
-        self._ends: "SimpleQueue[Optional[Callable[[], None]]]" = SimpleQueue()
+        self._ends: "SimpleQueue[Optional[Callable[[], object]]]" = SimpleQueue()
         self._lock = threading.Lock()
         self.running: Set[str] = set()
         self._ran = threading.Condition()
@@ -122,7 +122,7 @@ class Node:
 
     # ---- life ----
 
-    def soon(self, do: Callable[..., None], *arguments: Any) -> None:
+    def soon(self, do: Callable[..., object], *arguments: Any) -> None:
         """Have a thread do it. Any thread may ask, also a garbage collection within another call."""
         self._ends.put(lambda: do(*arguments))
 
@@ -394,7 +394,8 @@ class Node:
                         raise error
             ids = [[self.local(one, place).hex() for place in which] for one, which in zip(handles, wanted)]
             of = self._typed(stage.graph["nodes"][node], ids)
-            given.update(attributes(node, of, [_Grid.of(*pair) for pair in zip(handles, spans)], ids, what.get("rows")))
+            grids = [self._grid(one[0]) for one in ids] if take == "part" and of["op"] == "array" else [_Grid.of(*pair) for pair in zip(handles, spans)]
+            given.update(attributes(node, of, grids, ids, what.get("rows")))
         return given
 
     def _typed(self, node: Mapping[str, Any], ids: Sequence[Sequence[str]]) -> Mapping[str, Any]:
@@ -405,6 +406,13 @@ class Node:
         from ..array._session import SessionEngine
 
         return {**node, "dtype": SessionEngine(self.session).read(first).dtype.name}
+
+    def _grid(self, id: str) -> "_Grid":
+        """Of a block that was dealt, which is a tensor of its own."""
+        from ..array._session import SessionEngine
+
+        shape = SessionEngine(self.session).read(id).shape
+        return _Grid(shape, shape)
 
     def local(self, handle: Handle, place: int) -> bytes:
         if place >= len(handle.chunks):

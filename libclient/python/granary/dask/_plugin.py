@@ -1,6 +1,7 @@
 """Nodes come and go with Dask's workers: the plugin that makes them, and what is checked before any work is sent."""
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
@@ -16,6 +17,7 @@ from .._errors import Unreachable, VersionMismatch
 from .._log import logger
 from ._node import Node, alone
 from ._plan import FORMAT
+from ._remains import Remains
 from ._slow import everywhere, have_gone
 
 NAME = "granary"
@@ -49,6 +51,7 @@ class Plugin(WorkerPlugin):  # type: ignore[misc]
         self.private = private
         self.instead = instead
         self._node: Optional[Node] = None
+        self._remains: Optional[Remains] = None
 
     def setup(self, worker: Any) -> None:
         try:
@@ -56,6 +59,7 @@ class Plugin(WorkerPlugin):  # type: ignore[misc]
                 raise VersionMismatch(_differs(worker.address, socket.gethostname(), VERSION, self.version))
             _forgetful(worker)
             self._node = self._made(worker)
+            self._remains = Remains(worker, self._node)
             logger.info("worker %s is node %s", worker.address, self._node.name)
         except Exception as error:
             print(f"granary.dask: {worker.address} is refused as a node: {error}", flush=True)
@@ -83,20 +87,35 @@ class Plugin(WorkerPlugin):  # type: ignore[misc]
             node.close(keep=worker.batched_stream.closed())
 
     def transition(self, key: str, start: str, finish: str, **_: Any) -> None:
-        """Dask does not want a task any more that it cannot stop itself."""
-        if finish == "released" and start in ("executing", "long-running") and self._node is not None:
+        """Dask does not want a task any more: it may run still, which Dask cannot stop, or its result may outlive it."""
+        if finish not in ("released", "forgotten") or self._node is None or self._remains is None:
+            return
+        if finish == "released" and start in ("executing", "long-running"):
             self._node.cancel(key)
+        self._remains.released()
 
     def __getstate__(self) -> Dict[str, Any]:
-        return {**self.__dict__, "_node": None}
+        return {**self.__dict__, "_node": None, "_remains": None}
 
 
 def _forgetful(worker: Any) -> None:
     """Dask's log of events has errors, and an error has what its frames have: also handles that Dask itself was about to pass, and has
-    released since. So there is no such log."""
+    released since. So there is no such log. And what it logs as a server, which a client can ask for, is kept as text."""
     state = getattr(worker, "state", None)
     if state is not None and isinstance(getattr(state, "stimulus_log", None), deque):
         state.stimulus_log = deque(maxlen=0)
+    handler = getattr(worker, "_deque_handler", None)
+    if isinstance(handler, logging.Handler):
+        handler.addFilter(_as_text)
+
+
+def _as_text(record: logging.LogRecord) -> bool:
+    """A record without its objects. Who writes it has the same text of it."""
+    record.msg, record.args = record.getMessage(), None
+    if record.exc_info:
+        record.exc_text = record.exc_text or logging.Formatter().formatException(record.exc_info)
+        record.exc_info = None
+    return True
 
 
 def leave() -> None:

@@ -1,0 +1,5 @@
+import granary as gr
+gr.connect()
+assert len((
+@BLOCK@
+).collect()) > 0
