@@ -212,10 +212,14 @@ look_at_elements(granary_client *client, granary_mutable *table)
         granary_mutable_part part;
 
         if (told(granary_mutable_view(table, GRANARY_NOW, chunk, indexes, &part))) {
-            const int32_t *values = part.tensor.values;
+            const unsigned char *values = part.tensor.values;
+            uint64_t size = gr_dtype_size(part.tensor.dtype); /* what the table is may have been changed, too */
 
-            for (int i = 0; i < (indexes == 0 ? ELEMENTS : 4); i++) {
-                touched += (uint64_t)values[i];
+            for (int i = 0; i < part.tensor.dims; i++) {
+                size *= (uint64_t)part.tensor.shape[i];
+            }
+            for (uint64_t i = 0; i < size; i++) {
+                touched += values[i];
             }
             granary_mutable_release(client, &part);
         }
