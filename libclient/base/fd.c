@@ -47,7 +47,8 @@ gr_write_all(int fd, const void *bytes, size_t size)
     while (size > 0) {
         ssize_t n = write(fd, at, size);
 
-        if (n < 0 && errno == EPIPE) { /* of a socket to a daemon it would mean that nobody is there */
+        if (n < 0 &&
+            (errno == EPIPE || errno == ECONNRESET)) { /* of a socket to a daemon it would mean that nobody is there */
             return gr_fail(GRANARY_EIO, "write: nobody reads the other end of the pipe any more");
         }
         if (n < 0 && errno != EINTR) {
