@@ -347,6 +347,28 @@ class Plans(ClusterTest):
         summed = self.client.submit(_drive.fragment, second, 0, [['in', 'all', [made]]], key=second.key(0), workers=other)
         self.assertEqual(int(_results.without(self.client, summed)), 499999 * 250000)
 
+    def test_an_input_that_dask_let_go_of(self):
+        """Dask has begun a task, and looks for an input that it has released meanwhile: the task is not to blame, and runs again."""
+        def trip(dask_worker):
+            prepare = dask_worker._prepare_args_for_execution
+
+            def once(task, *rest):
+                if task.dependencies:
+                    dask_worker._prepare_args_for_execution = prepare
+                    raise KeyError(next(iter(task.dependencies)).key)
+                return prepare(task, *rest)
+
+            dask_worker._prepare_args_for_execution = once
+
+        source = stage('s', {'out': {'op': 'arange', 'stop': 1000}}, partitions=4)
+        kept = stage('k', {'in': {'op': 'array', 'dtype': 'int64'}, 'out': {'op': 'positive', 'input': 'in'}}, partitions=4, inputs={'in': ('s', 'same')})
+        summed = stage('t', {'in': {'op': 'array', 'dtype': 'int64'}, 'out': {'op': 'sum', 'input': 'in'}}, inputs={'in': ('k', 'all')})
+        given = plan(source, kept, summed, kind='tensor')
+        self.client.run(trip)
+        with self.assertLogs('granary', 'WARNING') as logs:
+            self.assertEqual(int(granary.dask.run(self.client, given)['result']), 4 * 499500)
+        self.assertIn('had gone', logs.output[0])
+
     def released(self, litter):
         """A handle goes with its task, although litter() has left it somewhere on its node."""
         source = stage('litter', {'out': {'op': 'arange', 'stop': 1000}})

@@ -24,6 +24,12 @@ from ._sources import find
 from ._timeline import Timeline
 
 
+_RETRIES = 20
+"""Tasks of a plan that may run again when Dask has lost what they read."""
+
+_TOLD_S = 10.0
+
+
 def fragment(stage: Stage, partition: int, reads: Sequence[Any]) -> Handle:
     """A task."""
     return pack(stage, (partition, partition + 1), reads).handles[0]
@@ -129,6 +135,7 @@ class _Run:
         self.client = client
         self.plan = plan
         self.priority = priority
+        self.retries = _RETRIES
         packs = packs_of(client, plan)
         home = _at_home(client, plan)
         layers = tasks(plan, packs, home, where)
@@ -180,6 +187,20 @@ class _Run:
         """Tasks that are not done, and may run twice, with their stages."""
         twice = {name for name in self.futures if self.left[name] > 0 and _may_run_twice(self.plan.stages[name])}
         return {one.key: name for name in twice for one in self.futures[name] if one.status == "pending"}
+
+    def retried(self, future: Any) -> bool:
+        """Whether a task runs again that has failed by no fault of its own: Dask began it, and let go of what it reads meanwhile. Dask's
+        error is the key of that then."""
+        error = future.exception()
+        if not isinstance(error, KeyError) or error.args[:1] == () or error.args[0] not in self.tasks or self.retries == 0:
+            return False
+        self.retries -= 1
+        logger.warning("granary.dask: %s runs again: its input %s had gone", future.key, error.args[0])
+        self.client.retry([future])
+        ends = time.monotonic() + _TOLD_S
+        while future.status == "error" and time.monotonic() < ends:  # the client is told of it
+            time.sleep(0.005)
+        return True
 
     def finished(self) -> Dict[str, List[Any]]:
         return {name: [one for one in some if one.status == "finished"] for name, some in self.futures.items()}
@@ -286,8 +307,11 @@ def _follow(going: _Run, tell: Any, ends: Optional[float], sizes: Optional[Dict[
                 continue
             if future.status == "cancelled":
                 raise Cancelled(f"{future.key} was cancelled")
-            if future.status != "finished":
+            if future.status == "error" and not going.retried(future):
                 future.result()
+            if future.status != "finished":  # it runs again
+                watched.add(future)
+                continue
             done += 1
             going.done(future.key)
             if sizes is not None and going.beyond(sizes):
