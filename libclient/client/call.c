@@ -262,7 +262,8 @@ receive_all(struct line *line)
     }
 }
 
-/* The scheduler has ended: ask its successor, if there is one or will be soon, everything again. */
+/* The scheduler has ended: ask its successor, if there is one or will be soon, everything again. Or its connection has: ask by another
+ * one. */
 static void
 ask_again(struct line *line)
 {
@@ -272,7 +273,7 @@ ask_again(struct line *line)
     for (struct pending *call = line->pending; err == GRANARY_OK && call != NULL; call = call->next) {
         if (!call->done && call->once) {
             fail_one(call,
-                     gr_fail(GRANARY_ELOST, "the scheduler ended before it answered, and another one is there: look "
+                     gr_fail(GRANARY_ELOST, "the scheduler, or the connection to it, ended before it answered: look "
                                             "what was done before ordering it again"));
         } else if (!call->done) {
             err = gr_dealer_send(line->socket, call->bytes.bytes, call->bytes.size);
@@ -293,6 +294,10 @@ owner_wait(struct line *line, int64_t deadline_ns)
     bool ready[2] = {false, false};
     uint64_t interrupts;
 
+    if (line->socket != NULL &&
+        gr_dealer_is_another(line->socket)) { /* what was asked by the lost one may not have come */
+        line_close(line);
+    }
     if (line->socket == NULL) {
         ask_again(line); /* an earlier owner found the scheduler gone */
         return;

@@ -254,6 +254,7 @@ column_read(const struct place *place, int64_t rows, const struct gr_directory_c
 
     *view = (granary_column){.dtype = gr_directory_dtype(entry), .rows = rows, .null_count = entry->null_count};
     if (!gr_dtype_is(view->dtype) || entry->null_count < 0 || entry->null_count > rows || entry->entries < 0 ||
+        (gr_dtype_is_list(view->dtype) && (unsigned)GRANARY_LIST_ITEM(view->dtype) != entry->item) ||
         (encoded && !gr_dtype_is_text(view->dtype))) {
         return gr_fail(GRANARY_ECORRUPT, "column '%s': dtype %u with %lld nulls", place->name, entry->dtype,
                        (long long)entry->null_count);

@@ -430,7 +430,7 @@ gr_npy_open(const void *data, uint64_t data_size, struct gr_tensor *ret_tensor)
         for (int64_t i = 0; err == GRANARY_OK && i < gr_tensor_elements(&head); i++) {
             ((float *)tensor.owned)[i] = gr_half((const char *)data + values + (size_t)i * 2);
         }
-    } else {
+    } else if (err == GRANARY_OK) {
         tensor.view.values = (const char *)data + values;
     }
     if (err == GRANARY_OK) {

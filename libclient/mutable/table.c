@@ -22,6 +22,8 @@
 #define TABLE_MARK  "granary mutable table 1"
 #define TENSOR_MARK "granary mutable tensor 1"
 
+#define MESSAGE_MOST 1024 /* bytes of an error's message, with its NUL */
+
 /* ---- handles ---- */
 
 /* Why an object is no mutable table. */
@@ -420,9 +422,13 @@ granary_mutable_create_tensor_sized(granary_client *client, const char *name,
 void
 granary_mutable_close(granary_mutable *table)
 {
+    char before[MESSAGE_MOST];
+
     if (table == NULL) {
         return;
     }
+    (void)snprintf(before, sizeof before, "%s",
+                   granary_error_message()); /* of the call that failed: a last flush fails, too */
     keeper_end(table);
     writer_close(table);
     index_free(&table->index);
@@ -435,6 +441,7 @@ granary_mutable_close(granary_mutable *table)
     (void)pthread_mutex_destroy(&table->lock);
     (void)pthread_mutex_destroy(&table->flush_lock);
     free(table);
+    gr_fail_message("%s", before);
 }
 
 /* Without its name it is gone; whoever binds that meanwhile keeps it. */

@@ -203,19 +203,41 @@ write_elements(struct play *play)
     (void)told(granary_mutable_write(play->table, CHOOSE_FROM(&play->choices, indexes), 2, &one, NULL, NULL));
 }
 
+/* Somebody may have made it so large that there is no memory for it, which is no finding. */
+static bool
+is_small(const granary_mutable *table)
+{
+    granary_mutable_tensor tensor;
+    uint64_t elements = 1;
+
+    if (!told(granary_mutable_shape(table, &tensor))) {
+        return false;
+    }
+    for (int i = 0; i < tensor.dims; i++) {
+        if (tensor.shape[i] > 4096 || tensor.chunk[i] > 4096 || (elements *= (uint64_t)tensor.shape[i]) > 65536) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void
 look_at_elements(granary_client *client, granary_mutable *table)
 {
     const granary_index chunk[] = {{.slice = {0, 2, 1}}, {.slice = {2, 4, 1}}};
 
-    for (size_t indexes = 0; indexes <= 2; indexes += 2) {
+    for (size_t indexes = 0; indexes <= 2 && is_small(table); indexes += 2) {
         granary_mutable_part part;
 
         if (told(granary_mutable_view(table, GRANARY_NOW, chunk, indexes, &part))) {
-            const int32_t *values = part.tensor.values;
+            const unsigned char *values = part.tensor.values;
+            uint64_t size = gr_dtype_size(part.tensor.dtype); /* what the table is may have been changed, too */
 
-            for (int i = 0; i < (indexes == 0 ? ELEMENTS : 4); i++) {
-                touched += (uint64_t)values[i];
+            for (int i = 0; i < part.tensor.dims; i++) {
+                size *= (uint64_t)part.tensor.shape[i];
+            }
+            for (uint64_t i = 0; i < size; i++) {
+                touched += values[i];
             }
             granary_mutable_release(client, &part);
         }

@@ -1,8 +1,8 @@
 /*
- * Crash states: a store or a scheduler runs a scenario while its file operations are recorded; then disks are made as a
+ * Crash states: a store, a scheduler, or `granary sql` runs a scenario while its file operations are recorded; then disks are made as a
  * crash at any moment may leave them (power/disk.h), a daemon is started on each, and every promise is checked.
  *
- *   crash_states [--states N] [--seed S] [--only NUMBER] [--keep DIR] [--lying] store|state
+ *   crash_states [--states N] [--seed S] [--only NUMBER] [--keep DIR] [--lying] store|state|table|files
  *
  * A disk that breaks a promise is printed with its number; the same number of the same trace is the same disk, and
  * --keep leaves the first one, and the trace, in DIR. Exit status 1 then; 77: /dev/shm is too small for it.
@@ -52,7 +52,7 @@ static const struct argp_option option_table[] = {
     {"lying", 'l', NULL, 0, "no sync does anything: things may be lost or refused, and never be others", 0},
     {0}};
 
-static const struct scenario *const scenarios[] = {&scenario_store, &scenario_state};
+static const struct scenario *const scenarios[] = {&scenario_store, &scenario_state, &scenario_table, &scenario_files};
 
 static uint64_t
 number(const char *text, struct argp_state *state)
@@ -103,7 +103,7 @@ parse(int key, char *text, struct argp_state *state)
         }
         break;
     case ARGP_KEY_NO_ARGS:
-        argp_error(state, "store or state?");
+        argp_error(state, "store, state, table or files?");
         break;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -114,7 +114,7 @@ parse(int key, char *text, struct argp_state *state)
 static const struct argp parser = {
     .options = option_table,
     .parser = parse,
-    .args_doc = "store|state",
+    .args_doc = "store|state|table|files",
     .doc = "Start a daemon on every disk that a crash may leave, and check what was promised."};
 
 void

@@ -110,6 +110,51 @@ fill /dev/shm/foreign
 expect 5 "up: .*shared memory .*: No space left" granary up --executors 1 --memory 4M
 umount /dev/shm
 
+# Tables and channels: a write on commit that has no disk is visible, and says so; the next one that has comes to disk with it. Where
+# shared memory is full, nothing of an append is there, and the rest goes on.
+spill_on size=3m
+mount -t tmpfs -o size=24m tmpfs /dev/shm
+store_up
+granary table create kept n:int64 s:string --durable commit
+granary table create passing n:int64
+granary channel create news
+append() { seq "$2" "$3" | sed '1i n' | granary table append "$1" >/dev/null; }
+rows() { granary table read "$1" --csv | tail -n +2 | wc -l; }
+printf 'n,s\n1,x\n' | granary table append kept >/dev/null
+fill "$work/spill/foreign"
+expect 5 "visible to readers, but not on disk yet: .*No space left" bash -c "printf 'n,s\n2,y\n' | granary table append kept"
+[ "$(rows kept)" = 2 ] || fail "rows: $(granary table read kept)"
+rm "$work/spill/foreign"
+printf 'n,s\n3,z\n' | granary_again table append kept >/dev/null
+append passing 1 100
+fill /dev/shm/foreign
+expect 5 "shared memory .*: No space left" granary channel put news never
+truncate -s -500K /dev/shm/foreign # for who connects, and no more
+status=0
+append passing 101 600000 2>"$work/err" || status=$?
+[ $status = 5 ] || fail "append without shared memory: $status, $(cat "$work/err")"
+[ "$(rows passing)" = 100 ] || fail "rows of a failed append: $(rows passing)"
+rm /dev/shm/foreign
+granary channel put news hello
+append passing 101 200
+[ "$(rows passing)" = 200 ] || fail "rows: $(rows passing)"
+[ "$(granary channel get news)" = hello ] || fail "a message is lost"
+for n in 5 6 8 10 13 17 21; do
+    for command in "table read passing" "channel put news hello" "table list"; do
+        status=0
+        # shellcheck disable=SC2086
+        (ulimit -n "$n"; exec granary $command) >/dev/null 2>"$work/err" || status=$?
+        [ $status = 0 ] || grep -q "Too many open files" "$work/err" || fail "$n descriptors, $command: $status, $(cat "$work/err")"
+        [ $status -le 8 ] || fail "$n descriptors, $command: status $status"
+    done
+done
+granary down >/dev/null
+store_up
+[ "$(granary table read kept --csv | tail -n +2 | sort | tr '\n' ' ')" = "1,x 2,y 3,z " ] || fail "kept: $(granary table read kept --csv)"
+granary table delete kept
+granary down >/dev/null
+umount /dev/shm
+
 # A store that cannot be started anew for want of inodes is tried again until there are some.
 spill_on size=20m,nr_inodes=8
 store_up
@@ -224,6 +269,15 @@ expect 5 "write_csv.*$work/full/o.csv: No space left|file_write.*$work/full/o.cs
 sed -i "s/write_csv/write_parquet/; s/o.csv/o.parquet/; s/\"input\"/\"compression\": \"none\", \"input\"/" "$work/write.json"
 expect 5 "$work/full/o.parquet: No space left" granary run "$work/write.json"
 [ -z "$(ls "$work/full")" ] || fail "left: $(ls "$work/full")"
+printf 'i\n1\n2\n' >"$work/full/kept.csv" # one that is there stays as it is
+cp "$work/full/kept.csv" "$work/kept.csv"
+for file in kept.csv kept.parquet; do
+    expect 5 "$work/full/$file: No space left" granary sql \
+        "COPY (SELECT g AS i, random() AS r FROM generate_series(1, 30000) t(g)) TO '$work/full/$file'"
+done
+same "$work/full/kept.csv" "$work/kept.csv"
+[ "$(ls "$work/full")" = kept.csv ] || fail "left: $(ls "$work/full")"
+rm "$work/full/kept.csv"
 kept=$(granary put "$work/o.1")
 expect 5 "$work/full/x: write: No space left" granary get "$kept" -o "$work/full/x"
 expect 5 "stdout: .*No space left" bash -c "granary get $kept >/dev/full"

@@ -26,6 +26,8 @@ struct scenario {
 
 extern const struct scenario scenario_store;
 extern const struct scenario scenario_state;
+extern const struct scenario scenario_table;
+extern const struct scenario scenario_files;
 
 /* Put a promise into the trace. */
 void stage_note(const struct stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));

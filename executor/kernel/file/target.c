@@ -39,8 +39,17 @@ target_write(struct target *target, const void *bytes, size_t size)
 }
 
 granary_err
+target_sync(int fd, const char *path)
+{
+    /* EINVAL: a file system that has nothing to sync */
+    return fsync(fd) < 0 && errno != EINVAL && errno != EROFS ? gr_fail_errno("%s", path) : GRANARY_OK;
+}
+
+granary_err
 target_close(struct target *target, granary_err err)
 {
+    /* Else a power cut could leave the name, and not the bytes. */
+    err = err == GRANARY_OK ? target_sync(target->fd, target->path) : err;
     if (err == GRANARY_OK && close(target->fd) < 0) {
         target->fd = -1;
         err = gr_fail_errno("%s", target->path);

@@ -18,7 +18,9 @@ struct target {
 granary_err target_open(const char *path, struct target *target);
 /* Errors: EFULL, EIO, ... with the path */
 granary_err target_write(struct target *target, const void *bytes, size_t size);
-/* It is complete and gets its name, or (err) it goes. Returns err, or what went wrong now. */
+/* What was written to a file, or the names in a folder, is on disk. Errors: the system call's, with the path */
+granary_err target_sync(int fd, const char *path);
+/* It is complete, on disk, and gets its name, or (err) it goes. Returns err, or what went wrong now. */
 granary_err target_close(struct target *target, granary_err err);
 
 #endif

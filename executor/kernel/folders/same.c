@@ -126,6 +126,31 @@ tree_is_written(const char *path)
 
 /* ---- the end ---- */
 
+/* Returns an error as a number above 0, which ends the walk. */
+static int
+sync_one(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    granary_err err = GRANARY_OK;
+    int fd;
+
+    (void)info;
+    (void)place;
+    if (kind == FTW_DP) {
+        fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+        err = fd < 0 ? gr_fail_errno("%s", path) : target_sync(fd, path);
+        gr_fd_close(&fd);
+    }
+    return -(int)err;
+}
+
+granary_err
+tree_sync(const char *path)
+{
+    int result = nftw(path, sync_one, OPEN_MOST, FTW_DEPTH | FTW_PHYS);
+
+    return result < 0 ? gr_fail_errno("%s", path) : (granary_err)-result;
+}
+
 static int
 remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
 {

@@ -183,6 +183,7 @@ granary_err
 tree_end(struct tree *tree, struct target *target, granary_err err)
 {
     (void)tree;
+    err = err == GRANARY_OK && target->fd >= 0 ? target_sync(target->fd, target->path) : err;
     if (target->fd >= 0 && close(target->fd) < 0 && err == GRANARY_OK) {
         err = gr_fail_errno("%s", target->path);
     }
@@ -218,8 +219,11 @@ change_places(struct tree *tree)
 static granary_err
 finish_beside(struct tree *tree)
 {
-    granary_err err;
+    granary_err err = tree_sync(tree->base);
 
+    if (err != GRANARY_OK) {
+        return err;
+    }
     if (rename(tree->base, tree->path) == 0) { /* nothing was there, or an empty folder */
         return GRANARY_OK;
     }

@@ -19,7 +19,7 @@ granary_err tree_begin(struct tree *tree, const char *folder, const char *name, 
 /* Returns err, or what went wrong now. */
 granary_err tree_end(struct tree *tree, struct target *target, granary_err err);
 
-/* All files get their names. Errors: EEXIST others are there; EINVAL what is there is not of such files · as above */
+/* All files, which are on disk, get their names. Errors: EEXIST others are there; EINVAL what is there is not of such files · as above */
 granary_err tree_finish(struct tree *tree);
 /* Whatever has not got its name goes. NULL is fine. */
 void tree_destroy(struct tree *tree);
@@ -31,6 +31,8 @@ bool tree_same(const char *a, const char *b);
 /* Whether all in a folder is as such writes make it: files of a format in folders KEY=VALUE. Errors: EINVAL names what is
  * not · ENOMEM */
 granary_err tree_is_written(const char *path);
+/* The names in a folder, and in those below it, are on disk. Errors: of the system calls, with the path */
+granary_err tree_sync(const char *path);
 /* Remove a folder and all in it, as far as that goes. */
 void tree_remove(const char *path);
 

@@ -55,6 +55,12 @@ gr_arrow_settle(int64_t rows, void *data, uint64_t data_size, void *meta, uint64
         gr_directory_get(meta, i, &places[i]);
         column_settle(&frame->columns[i].view, &places[i], rows);
     }
+    err = gr_frame_check(frame);
+    if (err != GRANARY_OK) {
+        free(places);
+        gr_frame_destroy(frame);
+        return err;
+    }
     arrow_write_batch(frame, &plan, places, data);
     /* Buffers of the directory stay as long as they were: whoever reads it meanwhile finds them long enough. */
     for (size_t i = 0; i < frame->count; i++) {

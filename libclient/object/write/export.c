@@ -67,6 +67,9 @@ read_fd(void *context, void *to, size_t size, size_t *ret_size)
         if (n < 0 && errno == EINTR) {
             continue;
         }
+        if (n < 0 && errno == ECONNRESET) { /* of a socket to a store it would mean that nobody is there */
+            return gr_fail(GRANARY_EIO, "read: the other end of the connection is gone");
+        }
         if (n < 0) {
             return gr_fail_errno("read");
         }

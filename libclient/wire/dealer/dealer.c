@@ -157,6 +157,14 @@ lose(struct gr_dealer *dealer)
     dealer->out_sent = dealer->out_frame;
 }
 
+/* Nothing leaves any more, for whatever reason: so reading comes to an end, too. */
+static void
+deafen(struct gr_dealer *dealer)
+{
+    dealer->deaf = true;
+    (void)shutdown(dealer->fd, SHUT_RDWR);
+}
+
 static bool
 comes_later(int error)
 {
@@ -230,7 +238,9 @@ push(struct gr_dealer *dealer)
 
         if (sent < 0) {
             more = errno == EINTR;
-            dealer->deaf = !more && errno != EAGAIN;
+            if (!more && errno != EAGAIN) {
+                deafen(dealer);
+            }
         } else if (greeting) {
             dealer->hello_sent += (size_t)sent;
         } else {
@@ -431,7 +441,9 @@ send_at_once(struct gr_dealer *dealer, uint8_t *head, size_t head_size, const vo
     do {
         sent = sendmsg(dealer->fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     } while (sent < 0 && errno == EINTR);
-    dealer->deaf = sent < 0 && errno != EAGAIN;
+    if (sent < 0 && errno != EAGAIN) {
+        deafen(dealer);
+    }
     return sent < 0 ? 0 : (size_t)sent;
 }
 
@@ -567,6 +579,7 @@ gr_dealer_wait(struct gr_dealer *dealer, const int *fds, bool *ready_fds, size_t
     struct pollfd few[32];
     struct pollfd *polls = few;
     int64_t deadline = gr_deadline_ns(timeout_ms);
+    const bool was_another = dealer != NULL && gr_dealer_is_another(dealer);
     bool any = false;
 
     if (fd_count >= sizeof few / sizeof few[0] && (polls = calloc(fd_count + 1, sizeof *polls)) == NULL) {
@@ -584,7 +597,7 @@ gr_dealer_wait(struct gr_dealer *dealer, const int *fds, bool *ready_fds, size_t
         any = sleep_once(dealer, polls, fd_count, ready_fds, deadline) > 0;
         /* For want of memory something is there, too: who receives it is told. */
         any = any || (dealer != NULL && (look(dealer) != GRANARY_OK || dealer->waiting != SIZE_MAX));
-    } while (!any && gr_now_ns() < deadline);
+    } while (!any && gr_now_ns() < deadline && (dealer == NULL || was_another || !gr_dealer_is_another(dealer)));
     if (polls != few) {
         free(polls);
     }

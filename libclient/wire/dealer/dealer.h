@@ -46,7 +46,8 @@ granary_err gr_dealer_receive(struct gr_dealer *dealer, const void **ret_bytes, 
 bool gr_dealer_is_another(const struct gr_dealer *dealer);
 
 /*
- * Wait until there is a message or a plain descriptor is readable, at most timeout_ms (-1: for ever).
+ * Wait until there is a message, a plain descriptor is readable, or gr_dealer_is_another() begins to hold, at most timeout_ms
+ * (-1: for ever).
  *
  * dealer     may be NULL
  * fds        what else to wait for; -1 is passed over. ready_fds[i] is set for each

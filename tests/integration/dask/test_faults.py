@@ -357,7 +357,7 @@ def _halves(node, then):
     server = node.server
     honest = server._answer
 
-    def answer(one):
+    def answer(one, *wanted):
         server._answer = honest
         ours, theirs = socket.socketpair()
 
@@ -375,11 +375,10 @@ def _halves(node, then):
         thread.start()
 
         class Half:
-            recv = one.recv
             sendall = ours.sendall
             fileno = ours.fileno
         try:
-            honest(Half)
+            honest(Half, *wanted)
         finally:
             ours.close()
             thread.join()

@@ -12,6 +12,7 @@
 #include "granary/hold.h"
 #include "granary/store.h"
 #include "torture/nth/nth.h"
+#include "torture/nth/nth_play.h"
 
 #define LARGEST       (1 << 20)
 #define SPILLED_SIZE  300000 /* 20 of them are more than the memory of those scenarios */
@@ -20,15 +21,6 @@
 #define FULL_STATUS   5
 #define DISK_PAUSE_MS 1200 /* the store lets a disk that failed rest for a second */
 #define LOST_STATUS   3    /* GRANARY_EUNREACHABLE: another connection may be luckier */
-
-struct play {
-    granary_client *client;
-    const uint32_t *sizes;
-    unsigned count;
-    char *bytes; /* LARGEST of them, for what an object is to hold */
-    int status;  /* exit status */
-    char message[600];
-};
 
 /* ---- objects ---- */
 
@@ -59,8 +51,8 @@ meta_size(unsigned object)
     return object % 3 == 0 ? META_SIZE : 0;
 }
 
-static void
-fail(struct play *play, granary_err err, const char *what, unsigned object)
+void
+play_fail(struct play *play, granary_err err, const char *what, unsigned object)
 {
     (void)snprintf(play->message, sizeof play->message, "granary: play: %s object %u: %s: %s\n", what, object,
                    granary_error_name(err), granary_error_message());
@@ -69,8 +61,8 @@ fail(struct play *play, granary_err err, const char *what, unsigned object)
 }
 
 /* A broken promise. */
-static void
-wrong(struct play *play, const char *what, unsigned object)
+void
+play_wrong(struct play *play, const char *what, unsigned object)
 {
     (void)fprintf(stderr, "granary: play: WRONG: %s object %u\n", what, object);
     play->status = NTH_WRONG;
@@ -81,9 +73,9 @@ static void
 fail_to_find(struct play *play, granary_err err, const char *what, unsigned object)
 {
     if (err == GRANARY_ENOENT) {
-        wrong(play, "lost:", object);
+        play_wrong(play, "lost:", object);
     } else {
-        fail(play, err, what, object);
+        play_fail(play, err, what, object);
     }
 }
 
@@ -101,11 +93,11 @@ put_all(struct play *play, unsigned count)
         err = granary_object_put_with(play->client, object_id(i), bytes, play->sizes[i], bytes, meta_size(i), &options,
                                       i % 4 == 3 ? GRANARY_NOWAIT : 0);
         if (err != GRANARY_OK) {
-            fail(play, err, "put of", i);
+            play_fail(play, err, "put of", i);
         }
     }
     if (play->status == 0 && (err = granary_flush(play->client)) != GRANARY_OK) {
-        fail(play, err, "flush after", count);
+        play_fail(play, err, "flush after", count);
     }
 }
 
@@ -123,7 +115,7 @@ get(struct play *play, unsigned object)
     if (view.data_size != play->sizes[object] || view.meta_size != meta_size(object) ||
         memcmp(view.data, bytes, view.data_size) != 0 ||
         (view.meta_size > 0 && memcmp(view.meta, bytes, view.meta_size) != 0)) {
-        wrong(play, "bytes of", object);
+        play_wrong(play, "bytes of", object);
     }
     granary_object_release(play->client, &view);
 }
@@ -152,7 +144,7 @@ get_part(struct play *play, unsigned object)
         return;
     }
     if (view.data_size != length || memcmp(view.data, content(play, object) + offset, length) != 0) {
-        wrong(play, "bytes of a part of", object);
+        play_wrong(play, "bytes of a part of", object);
     }
     granary_object_release(play->client, &view);
 }
@@ -166,7 +158,7 @@ delete_all(struct play *play)
         if (err != GRANARY_OK) {
             fail_to_find(play, err, "deletion of", i);
         } else if (granary_object_contains(play->client, object_id(i))) {
-            wrong(play, "there after its deletion:", i);
+            play_wrong(play, "there after its deletion:", i);
         }
     }
 }
@@ -179,7 +171,7 @@ unname(struct play *play)
 
     if (play->status == 0 &&
         (err = granary_name_set(play->client, "nth", zero, GRANARY_NAME_ANY, zero, NULL)) != GRANARY_OK) {
-        fail(play, err, "unbinding the name of", 2);
+        play_fail(play, err, "unbinding the name of", 2);
     }
 }
 
@@ -196,7 +188,7 @@ clear(struct play *play)
         }
         get(play, i);
         if (play->status == 0 && (err = granary_object_delete(play->client, object_id(i), 0)) != GRANARY_OK) {
-            fail(play, err, "deletion of the old", i);
+            play_fail(play, err, "deletion of the old", i);
         }
     }
 }
@@ -231,7 +223,7 @@ build(struct play *play, unsigned object)
     if (err == GRANARY_OK) {
         granary_object_abort(play->client, &buffer);
     } else {
-        fail(play, err, "building of", object);
+        play_fail(play, err, "building of", object);
     }
 }
 
@@ -251,9 +243,9 @@ name(struct play *play, unsigned object)
         err = granary_name_get(play->client, "nth", &found);
     }
     if (err != GRANARY_OK) {
-        fail(play, err, "name of", object);
+        play_fail(play, err, "name of", object);
     } else if (memcmp(&found, &id, sizeof id) != 0) {
-        wrong(play, "name of", object);
+        play_wrong(play, "name of", object);
     }
 }
 
@@ -264,7 +256,7 @@ move(struct play *play, unsigned object, granary_levels to, granary_levels from)
 
     if (play->status == 0 &&
         (err = granary_object_move(play->client, object_id(object), to, from, ROOM_MS)) != GRANARY_OK) {
-        fail(play, err, "move of", object);
+        play_fail(play, err, "move of", object);
     }
 }
 
@@ -296,7 +288,7 @@ plant(struct play *play)
     if (strcmp(what, "crash") == 0) {
         abort();
     } else if (strcmp(what, "bytes") == 0) {
-        wrong(play, "planted:", 0);
+        play_wrong(play, "planted:", 0);
     } else if (strcmp(what, "message") == 0) {
         (void)fprintf(stderr, "granary: play: %s\n", strerror(EIO));
         exit(EXIT_FAILURE);
@@ -359,7 +351,7 @@ connect_to(struct play *play)
     granary_err err = granary_connect(NULL, &play->client);
 
     if (err != GRANARY_OK) {
-        fail(play, err, "connecting before", 0);
+        play_fail(play, err, "connecting before", 0);
     }
 }
 
@@ -390,7 +382,7 @@ perform(struct play *play, void (*run)(struct play *play))
         (void)fputs(message, stderr);
         play->status = status;
     } else if (play->status != LOST_STATUS) {
-        wrong(play, "failed again after the error:", 0);
+        play_wrong(play, "failed again after the error:", 0);
     }
 }
 
@@ -407,7 +399,10 @@ nth_play(int argc, char **argv)
     } plays[] = {{"put_get", play_put_get, mixed, sizeof mixed / sizeof mixed[0]},
                  {"spill_restore", play_spill_restore, equal, 20},
                  {"keep", play_keep, equal, 20},
-                 {"kept", play_kept, equal, 20}};
+                 {"kept", play_kept, equal, 20},
+                 {"mutable", play_mutable, NULL, 0},
+                 {"durable", play_durable, NULL, 0},
+                 {"channel", play_channel, mixed, 7}};
     struct play play = {.bytes = malloc(LARGEST), .status = 2};
 
     if (play.bytes == NULL) {

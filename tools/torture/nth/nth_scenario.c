@@ -8,6 +8,7 @@
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define PLAY(name) WORDS("torture", "nth", "play", name)
+#define SQL(text)  WORDS("sql", "--csv", text)
 #define RUN        WORDS("run", "--discard", "--csv", "--chunk-bytes", "2000", "birdstrikes.json")
 
 /* One name may have several rows, for different processes; the first one tells about it. */
@@ -23,6 +24,26 @@ static const struct nth_scenario scenarios[] = {
      WORDS("run", "--csv", "--keep=top", "--chunk-bytes", "2000", "birdstrikes.json"),
      WORDS("read", "--csv", "--timeout", "10", "top/costliest")},
     {"restart", NULL, NTH_EXECUTOR, NTH_EXECUTOR, "8M", true, RUN, RUN},
+    {"mutable", "a table that changes: rows are written, read, kept, given up and sealed", NTH_CLIENT, NTH_STORE, "16M",
+     false, NULL, PLAY("mutable")},
+    {"durable", "a table whose writes are on disk when they return", NTH_CLIENT, NTH_STORE, "16M", false, NULL,
+     PLAY("durable")},
+    {"channel", "messages, small ones and objects, are put and got", NTH_CLIENT, NTH_STORE, "16M", false, NULL,
+     PLAY("channel")},
+    {"recall", "the same question twice: the second answer is recalled", NTH_CLIENT, NTH_EXECUTOR, "8M", true, NULL,
+     SQL("SELECT g % 7 AS k, sum(g) AS s FROM generate_series(1, 2000) t(g) GROUP BY 1 ORDER BY 1;"
+         "SELECT g % 7 AS k, sum(g) AS s FROM generate_series(1, 2000) t(g) GROUP BY 1 ORDER BY 1")},
+    {"parquet", "a Parquet file is written, and read", NTH_CLIENT, NTH_EXECUTOR, "8M", true, NULL,
+     SQL("COPY (SELECT g AS i, repeat('x', 1 + g % 5) AS s FROM generate_series(1, 500) t(g)) TO 'out.parquet';"
+         "SELECT count(*) AS n, sum(i) AS i, min(s) AS s FROM 'out.parquet'")},
+    /* A file that is written again with what it has: whenever it is looked at, all of it is there. */
+    {"copy", "a file takes the place of another one", NTH_CLIENT, NTH_EXECUTOR, "8M", true, NULL,
+     SQL("SELECT count(*) AS n, sum(i) AS i FROM 'kept.csv';"
+         "COPY (SELECT g AS i, 'word' AS s FROM generate_series(1, 900) t(g)) TO 'kept.csv';"
+         "SELECT count(*) AS n, sum(i) AS i FROM 'kept.csv'")},
+    {"fragments", "a query in fragments, over a directory", NTH_CLIENT, NTH_CLIENT, "8M", true, NULL,
+     WORDS("sql", "--csv", "--on", "local:1", "--fragment-bytes", "1",
+           "SELECT count(*) AS n, sum(i) AS i FROM 'kept.csv'")},
 };
 
 const struct nth_scenario *
@@ -90,6 +111,17 @@ write_rows(const char *directory)
     return fclose(csv) == 0;
 }
 
+static bool
+write_kept(const char *directory)
+{
+    FILE *csv = create(directory, "kept.csv");
+
+    for (int i = 0; csv != NULL && i <= 900; i++) {
+        (void)(i == 0 ? fprintf(csv, "i,s\n") : fprintf(csv, "%d,word\n", i));
+    }
+    return csv != NULL && fclose(csv) == 0;
+}
+
 bool
 nth_scenario_files(const char *directory)
 {
@@ -106,5 +138,5 @@ nth_scenario_files(const char *directory)
         "\"by_cost\": {\"op\": \"sort\", \"input\": \"species\", \"by\": [\"total\"], \"descending\": true},\n"
         "\"costliest\": {\"op\": \"head\", \"input\": \"by_cost\", \"rows\": 10}}, \"targets\": [\"costliest\"]}\n",
         directory);
-    return fclose(graph) == 0 && write_rows(directory);
+    return fclose(graph) == 0 && write_rows(directory) && write_kept(directory);
 }

@@ -145,6 +145,9 @@ judge(struct nth_trial *trial, const struct nth_instance *instance, const char *
         }
         (void)snprintf(trial->outcome, sizeof trial->outcome, "%s: waited, and was interrupted", what);
         trial->kind = NTH_WAITED;
+    } else if (may_die && status == 128 + SIGKILL) { /* a process of its own was, and it says so */
+        (void)snprintf(trial->outcome, sizeof trial->outcome, "killed");
+        trial->kind = NTH_KILLED;
     } else if (WIFSIGNALED(end->status)) {
         if (!may_die || WTERMSIG(end->status) != SIGKILL) {
             find(trial, "%s died of signal %d: %s", what, WTERMSIG(end->status), end->message);

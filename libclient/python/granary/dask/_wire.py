@@ -7,13 +7,15 @@ nothing, and what was sent once opens nothing again.
     client   16 random bytes, a count (4 bytes, the first one the highest), ids, a proof of both and of what the server sent
     server   1: what follows is there, or 0; a proof of that and of what the client sent; exported objects (docs/formats.md)
 
-Objects are written from the store's memory, and read into an object of the other store. Each has checksums. With TLS, both ends have
+Objects are written from the store's memory, and read into an object of the other store. Each has checksums, and a head with its id and
+sizes: another one than was asked for is not read. With TLS, both ends have
 Dask's contexts, and a pair of sockets stands between the encryption and the store.
 """
 from __future__ import annotations
 
 import contextlib
 import hmac
+import math
 import secrets
 import socket
 import ssl
@@ -34,7 +36,7 @@ SILENT_S = 20
 """A sender that gives no byte for so long has failed. It may wait for a chunk to come back from disk, for half of that."""
 
 ANSWER_S = 10
-"""For a sender to answer at all."""
+"""For a sender to answer at all, and for a stranger to show what it knows."""
 
 _CUT_S = 10
 """Until a connection without a sign of its other end counts as cut."""
@@ -51,6 +53,7 @@ _STRANGERS = 128
 _ID = 16
 _MOST_IDS = 1 << 16
 _PUMP = 1 << 18
+_HEAD = struct.Struct("<8sII16sQQ16x")  # of an exported object
 _GONE, _OK = b"\0", b"\1"
 
 Socket = Union[socket.socket, ssl.SSLSocket]
@@ -71,8 +74,9 @@ class TransferFailed(ConnectionError):
 
 
 def _timeouts(one: Socket, silent: int) -> None:
-    """The store's calls read and write descriptors that block; the kernel ends a wait that is too long."""
-    one.settimeout(None)
+    """The store's calls read and write descriptors that block; the kernel ends a wait that is too long. Of TLS Python does, which begins
+    anew what the kernel has ended."""
+    one.settimeout(silent if isinstance(one, ssl.SSLSocket) else None)
     for option, seconds in ((socket.SO_RCVTIMEO, silent), (socket.SO_SNDTIMEO, STALL_S)):
         one.setsockopt(socket.SOL_SOCKET, option, struct.pack("ll", seconds, 0))
     one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -84,12 +88,15 @@ def _proof(secret: bytes, *parts: bytes) -> bytes:
     return hmac.digest(secret, b"".join(parts), "sha256")
 
 
-def _read(one: Socket, size: int) -> bytes:
+def _read(one: Socket, size: int, within: float = math.inf) -> bytes:
     parts = bytearray()
+    ends = time.monotonic() + within
     while len(parts) < size:
+        if time.monotonic() > ends:
+            raise ConnectionError("the other end is too slow")
         try:
             some = one.recv(size - len(parts))
-        except BlockingIOError:
+        except (BlockingIOError, socket.timeout):
             raise ConnectionError("the other end is silent") from None
         if not some:
             raise ConnectionError("the other end has closed the connection")
@@ -97,11 +104,17 @@ def _read(one: Socket, size: int) -> bytes:
     return bytes(parts)
 
 
+def _cut(*ends: Socket) -> None:
+    for end in ends:
+        with contextlib.suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+
+
 @contextlib.contextmanager
-def _plain(one: Socket, sending: bool) -> Iterator[int]:
-    """A descriptor for the store: the connection itself, or one end of a pair, whose other end is encrypted and decrypted here."""
+def _plain(one: Socket, sending: bool) -> Iterator[socket.socket]:
+    """A socket for the store: the connection itself, or one end of a pair, whose other end is encrypted and decrypted here."""
     if not isinstance(one, ssl.SSLSocket):
-        yield one.fileno()
+        yield one
         return
     ours, theirs = socket.socketpair()
     source, to = (theirs, one) if sending else (one, theirs)
@@ -114,24 +127,21 @@ def _plain(one: Socket, sending: bool) -> Iterator[int]:
         except BaseException as error:
             failed.append(error)
         finally:
-            with contextlib.suppress(OSError):
-                theirs.shutdown(socket.SHUT_RDWR)
+            _cut(theirs)
 
     thread = threading.Thread(target=pump, name="granary-tls", daemon=True)
     with ours, theirs:
         thread.start()
         try:
-            yield ours.fileno()
+            yield ours
             if sending:
                 ours.shutdown(socket.SHUT_WR)
         except BaseException:
-            with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+            _cut(one, ours)
             raise
         finally:
             if not sending:
-                with contextlib.suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
+                _cut(one, ours)  # who pumps may wait for either
             thread.join()
     if failed and sending:
         raise failed[0]
@@ -158,11 +168,8 @@ class Server:
     def close(self) -> None:
         with self._lock:
             self._closed = True
-            for one in self._open:
-                with contextlib.suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
-        with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)
+            _cut(*self._open)
+        _cut(self._listener)
         self._thread.join()
         self._listener.close()
 
@@ -192,8 +199,7 @@ class Server:
             oldest = next(iter(self._strangers), None)
             if oldest is not None:
                 del self._strangers[oldest]
-                with contextlib.suppress(OSError):
-                    oldest.shutdown(socket.SHUT_RDWR)
+                _cut(oldest)
             return oldest is not None
 
     def _known(self, raw: socket.socket) -> None:
@@ -208,8 +214,8 @@ class Server:
             self._open.add(raw)
         one: Socket = raw
         try:
-            _timeouts(raw, ANSWER_S)
             if self._context is not None:
+                raw.settimeout(ANSWER_S)  # for the handshake
                 one = self._context.wrap_socket(raw, server_side=True, do_handshake_on_connect=False)  # the plain one is nothing any more
                 with self._lock:
                     self._open.add(one)
@@ -218,6 +224,7 @@ class Server:
                     del self._strangers[raw]
                     self._strangers[one] = None
                 one.do_handshake()
+            _timeouts(one, ANSWER_S)
             wanted = self._question(one)
             if wanted is not None:
                 self._known(one)
@@ -236,12 +243,12 @@ class Server:
         """The ids that somebody wants who knows the secret, and what the answer has to prove."""
         nonce = secrets.token_bytes(_NONCE)
         one.sendall(nonce)
-        head = _read(one, _NONCE + 4)
+        head = _read(one, _NONCE + 4, ANSWER_S)
         (count,) = struct.unpack("!I", head[_NONCE:])
         if count > _MOST_IDS:
             return None
-        ids = _read(one, count * _ID)
-        return (ids, head[:_NONCE]) if hmac.compare_digest(_read(one, _PROOF), _proof(self.secret, nonce, head, ids)) else None
+        ids = _read(one, count * _ID, ANSWER_S)
+        return (ids, head[:_NONCE]) if hmac.compare_digest(_read(one, _PROOF, ANSWER_S), _proof(self.secret, nonce, head, ids)) else None
 
     def _answer(self, one: Socket, ids: bytes, theirs: bytes) -> None:
         client = self._client()
@@ -250,13 +257,23 @@ class Server:
             answer = _OK if there else _GONE
             one.sendall(answer + _proof(self.secret, theirs, answer))
             if there:
-                with _plain(one, True) as fd:
+                with _plain(one, True) as plain:
                     for i in range(0, len(ids), _ID):
-                        client.write_object(ids[i : i + _ID], fd, _RESTORE_MS)
+                        client.write_object(ids[i : i + _ID], plain.fileno(), _RESTORE_MS)
         except Unreachable:
             self._lost()
         except Error as error:  # of the store: the other end sees the connection end
             logger.warning("chunks were not sent: %s", error)
+
+
+def _expect(one: socket.socket, chunk: Chunk) -> None:
+    """What comes says that it is the chunk, and as large. It is only looked at: a head that is damaged is the store's to tell of."""
+    try:
+        head = one.recv(_HEAD.size, socket.MSG_PEEK | socket.MSG_WAITALL)
+    except BlockingIOError:
+        raise ConnectionError("the other end is silent") from None
+    if len(head) == _HEAD.size and _HEAD.unpack(head)[3:] != (chunk.id, chunk.size, chunk.meta_size):
+        raise ConnectionError("another object came than the one that was asked for")
 
 
 def fetch(client: Any, wanted: Sequence[Tuple[Handle, Chunk]], context: Optional[ssl.SSLContext]) -> List[bytes]:
@@ -265,9 +282,9 @@ def fetch(client: Any, wanted: Sequence[Tuple[Handle, Chunk]], context: Optional
     made: List[bytes] = []
     try:
         with socket.create_connection((origin.host, origin.port), ANSWER_S) as raw:
-            _timeouts(raw, ANSWER_S)
-            one: Socket = raw if context is None else context.wrap_socket(raw, server_hostname=origin.host)
+            one: Socket = raw if context is None else context.wrap_socket(raw, server_hostname=origin.host)  # within the same time
             with contextlib.closing(one):
+                _timeouts(one, ANSWER_S)
                 ours = secrets.token_bytes(_NONCE)
                 question = ours + struct.pack("!I", len(wanted)) + b"".join(chunk.id for _, chunk in wanted)
                 one.sendall(question + _proof(origin.secret, _read(one, _NONCE), question))
@@ -277,10 +294,11 @@ def fetch(client: Any, wanted: Sequence[Tuple[Handle, Chunk]], context: Optional
                 if answer != _OK:
                     raise NotFound("they are not there any more")
                 _timeouts(one, SILENT_S)
-                with _plain(one, False) as fd:
+                with _plain(one, False) as plain:
                     for _, chunk in wanted:
                         id = _granary.id_random()
-                        client.read_object(id, fd, chunk.size)
+                        _expect(plain, chunk)
+                        client.read_object(id, plain.fileno(), chunk.size)
                         client.refer(id)  # in the place of its creator's
                         made.append(id)
         return made
