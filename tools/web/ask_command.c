@@ -152,7 +152,7 @@ read_all(struct run *run, int64_t deadline_ns)
     gr_fd_close(&run->err_fd);
     while (waitpid(run->pid, &status, 0) < 0 && errno == EINTR) {
     }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 /* Exit statuses of granary as HTTP's (cli/command/command.h). */
@@ -285,6 +285,10 @@ answer_of(const struct run *run, const struct question *question, int exit)
 
         (void)snprintf(text, sizeof text, "%s", text_of(&run->err));
         text[strcspn(text, "\n")] = '\0';
+        if (text[0] == '\0') {
+            (void)snprintf(text, sizeof text, "what was asked ended with %s %d and said nothing",
+                           exit < 0 ? "signal" : "status", abs(exit));
+        }
         return answer_message(answer.status, run->late ? "no answer came in time: what is asked hangs, or is too much"
                                              : run->large ? "the answer is too large: ask for a part of it"
                                                           : text + (strncmp(text, "granary: ", 9) == 0 ? 9 : 0));
