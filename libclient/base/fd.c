@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/process/trust.h"
 
 void
 gr_fd_close(int *fd)
@@ -164,7 +165,7 @@ gr_fd_check_own(int fd, const char *path)
     if (fstat(fd, &st) < 0) {
         return gr_fail_errno("%s", path);
     }
-    if (st.st_uid != geteuid() && st.st_uid != 0) {
+    if (!gr_uid_trusted(st.st_uid)) {
         return gr_fail(GRANARY_EPERM,
                        "%s belongs to uid %u, who could have written anything there: make one of your own", path,
                        (unsigned)st.st_uid);

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/id.h"
+#include "base/process/trust.h"
 #include "contract/executor_page.h"
 #include "contract/shm.h"
 
@@ -82,29 +83,6 @@ runtime_from_name(const char *name, char runtime[PATH_MAX])
                : gr_fail(GRANARY_EINVAL, "instance '%s': path too long", name);
 }
 
-/* In a user namespace whoever has no number there has this one, root outside included. */
-static bool
-is_unmapped(uid_t uid)
-{
-    unsigned long count = UINT32_MAX;
-    char *text = NULL;
-    size_t size;
-
-    if (uid != 65534 || gr_file_read("/proc/self/uid_map", 4096, &text, &size) != GRANARY_OK) {
-        return false;
-    }
-    (void)sscanf(text, "%*u %*u %lu", &count);
-    free(text);
-    return count != UINT32_MAX; /* the first namespace has all of them */
-}
-
-/* Who may be trusted not to lead this user astray. */
-static bool
-is_trusted(uid_t uid)
-{
-    return uid == 0 || uid == geteuid() || is_unmapped(uid);
-}
-
 static bool
 link_target(const char *link, char ret_target[PATH_MAX])
 {
@@ -135,7 +113,7 @@ find_foreign_link(const char *path, unsigned depth, char ret_link[108])
         if (lstat(at, &st) < 0 || !S_ISLNK(st.st_mode)) {
             continue;
         }
-        if (!is_trusted(st.st_uid)) {
+        if (!gr_uid_trusted(st.st_uid)) {
             (void)snprintf(ret_link, 108, "%.107s", at);
             return true;
         }
@@ -325,7 +303,7 @@ check_above(const char *runtime, const char *above)
     if (lstat(above, &st) < 0) {
         return gr_fail_errno("%s", above);
     }
-    if (!is_trusted(st.st_uid)) {
+    if (!gr_uid_trusted(st.st_uid)) {
         return gr_fail(GRANARY_EPERM,
                        "%s: %s belongs to uid %u, who could put another directory in its place: choose one below a "
                        "directory of your own with --instance",
@@ -389,7 +367,7 @@ gr_instance_check_own(const char *runtime)
     bool reached = faccessat(AT_FDCWD, runtime, R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES;
 
     /* Where everybody may look, too, somebody else may have laid out what leads this user astray. */
-    if (reached && (geteuid() == 0 || stat(runtime, &st) < 0 || is_trusted(st.st_uid))) {
+    if (reached && (geteuid() == 0 || stat(runtime, &st) < 0 || gr_uid_trusted(st.st_uid))) {
         return GRANARY_OK;
     }
     if (!look_at_owner(runtime, path, &st) || st.st_uid == geteuid()) {

@@ -18,6 +18,7 @@
 
 #define GRAPHS         12u
 #define LINE_MOST      256
+#define HOUR_MS        3600000
 #define EACH_HOUR      260 /* kills of each kind that an hour is to come to; some find nobody there */
 #define PAUSE_LEAST_MS 200 /* between two blows: work goes on meanwhile */
 #define PAUSE_MOST_MS  600
@@ -69,7 +70,7 @@ keep_pace(struct run *run)
     const int64_t elapsed_ms = (gr_now_ns() - run->begin_ns) / 1000000;
     const int64_t left_ms = run->options.duration_ms - elapsed_ms;
     const uint64_t each =
-        run->kills_each > 0 ? run->kills_each : (uint64_t)run->options.duration_ms * EACH_HOUR / 3600000;
+        run->kills_each > 0 ? run->kills_each : (uint64_t)run->options.duration_ms * EACH_HOUR / HOUR_MS;
     int64_t needed = 0, pause_ms;
 
     for (enum role role = 0; role < ROLES; role++) {
@@ -203,11 +204,15 @@ prepare_blows(struct run *run)
 
     run->dealer = (struct dealer){.seed = run->options.seed,
                                   .pause_ms = is_long ? PAUSE_MOST_MS : 250,
-                                  .rest_ms = is_long ? 20000 : duration,
+                                  .rest_ms = duration >= HOUR_MS / 6 ? 45000
+                                             : is_long               ? 20000
+                                                                     : duration,
                                   .upgrade_ms = run->plain ? 0
                                                 : is_long  ? 45000
-                                                           : duration / 2,
+                                                           : duration / 3,
                                   .kills = run->siege.kills,
+                                  .is_there = siege_has,
+                                  .context = &run->siege,
                                   .stop_least_ms = is_long ? 1000 : 100,
                                   .stop_most_ms = is_long ? 10000 : 500,
                                   .standby = true,

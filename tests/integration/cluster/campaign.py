@@ -143,6 +143,24 @@ class CableIsCut(Fault):
             self.node.heal()
 
 
+class CableIsSlow(Fault):
+    """For a while, or until the answer is there."""
+
+    def draw(self, rng):
+        self.hold = rng.choice([rng.uniform(*HOLD_S), CALL_S])
+        self.rate = rng.choice(['1mbit', '8mbit', '64mbit'])
+
+    def strike(self):
+        self.node.slow(self.rate)
+
+    def undo(self):
+        if self.node.is_on:
+            self.node.slow(None)
+
+    def __str__(self):
+        return f'{super().__str__()}: {self.rate}'
+
+
 class MachineFreezes(Fault):
     """All its processes stop, and go on."""
 
@@ -272,8 +290,8 @@ class ClientDies(Fault):
         return 'the client dies'
 
 
-FAULTS = [MachineDies, StoreDies, SchedulerDies, ExecutorDies, SupervisorDies, InstanceDies, WorkerDies, CableIsCut, MachineFreezes, ProcessFreezes,
-          MemoryIsFull, SpillIsFull, TmpIsFull, DiesInTransfer, DaskSchedulerDies, ClientDies]
+FAULTS = [MachineDies, StoreDies, SchedulerDies, ExecutorDies, SupervisorDies, InstanceDies, WorkerDies, CableIsCut, CableIsSlow, MachineFreezes,
+          ProcessFreezes, MemoryIsFull, SpillIsFull, TmpIsFull, DiesInTransfer, DaskSchedulerDies, ClientDies]
 
 
 def _signal(pid, number):

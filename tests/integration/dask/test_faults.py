@@ -10,7 +10,7 @@ from unittest import mock
 
 import numpy as np
 
-from cluster import BIN, PATIENCE_S, Cluster, granary, in_thread, plan, processes, stage, until, _plan
+from cluster import BIN, PATIENCE_S, Client, Cluster, granary, in_thread, plan, processes, stage, until, _plan
 from granary.dask import _drive, _packs, _results
 
 
@@ -299,6 +299,16 @@ class Refused(unittest.TestCase):
         self.assertTrue(cluster.on('preloaded', lambda node: node.private))
         self.assertTrue(processes(cluster.on('preloaded', lambda node: node.session.instance)))
 
+    def test_asked_by_another_program(self):
+        """A worker that comes after another program has asked something has an instance as start_nodes() said, also with none up here."""
+        cluster = Cluster(1, environment={'GRANARY_INSTANCE': 'no-such-instance'})
+        self.addCleanup(cluster.close)
+        with Client(scheduler_file=cluster.file, timeout=PATIENCE_S) as other:
+            granary.dask.sql(other, 'SELECT 1 AS one')
+        cluster.add('later')
+        self.assertTrue(cluster.on('later', lambda node: node.private))
+        self.assertEqual(granary.dask.sql(cluster.client, 'SELECT 1 AS one').to_dict('list'), {'one': [1]})
+
     def test_no_scheduler(self):
         done = subprocess.run([os.path.join(BIN, 'granary'), 'sql', '--on', 'dask:tcp://127.0.0.1:1', 'SELECT 1'], capture_output=True, text=True,
                               env={**os.environ, 'GRANARY_DASK_PATIENCE': '1s'})
@@ -365,7 +375,6 @@ def _halves(node, then):
         thread.start()
 
         class Half:
-            recv = one.recv
             sendall = ours.sendall
             fileno = ours.fileno
         try:

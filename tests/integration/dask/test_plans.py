@@ -468,7 +468,7 @@ def _spoiled(node, count):
 
 
 class _Half:
-    """A connection that is read here and written there."""
+    """A connection that is written elsewhere."""
 
     def __init__(self, one, to):
         self.recv = one.recv

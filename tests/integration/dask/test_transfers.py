@@ -100,6 +100,12 @@ class Transfers(unittest.TestCase):
                 self.assertFalse(raised.exception.gone, 'a stranger says that chunks are gone')
         self.assertEqual(self.session.stat()['objects'], before)
 
+    def test_no_text_has_the_secret(self):
+        """Whatever is logged, or shown on a page of Dask's."""
+        (handle, _), = self.wanted()
+        for one in (handle, handle.origin, _wire.TransferFailed(handle, 'why')):
+            self.assertNotIn(str(self.server.secret)[2:-1], repr(one) + str(one))
+
     def test_strangers_take_no_place_from_nodes(self):
         """Many connections that say nothing, or half of what has to come: the oldest of them end, and transfers go on."""
         threads = threading.active_count()

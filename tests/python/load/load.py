@@ -89,7 +89,8 @@ class Load:
         if process.returncode == -signal.SIGKILL:
             return
         try:
-            summary = json.loads(told.splitlines()[-1])
+            lines = [json.loads(line) for line in told.splitlines()]
+            summary = lines[-1] | {name: sum(one[name] for one in lines) for name in ('done', 'undone')}
         except (IndexError, ValueError):
             self.wrong.append(f'{kind}: it ended with status {process.returncode}')
             return

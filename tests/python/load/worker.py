@@ -1,7 +1,7 @@
 """One process of the load: `worker.py KIND INSTANCE SEED NAME` does work of its kind until its standard input ends.
 
-It checks every value. Its last line on standard output is a JSON object: the operations it did, those that a kill undid, what it
-found wrong, and how much memory and how many descriptors it has more than after its warm-up.
+It checks every value. Each line on standard output is a JSON object: the operations it did since the line before, those that a kill
+undid, and what it found wrong. The last one tells how much memory and how many descriptors it has more than after its warm-up.
 """
 import gc
 import io
@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import zlib
+from concurrent.futures import CancelledError
 
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(os.environ['GRANARY_BIN'])), 'python')]
 
@@ -28,7 +29,12 @@ from own_memory import own_kb  # noqa: E402
 UNDONE = (granary.Unreachable, granary.Lost, granary.TimedOut, granary.NotFound, granary.Failed, granary.Full, granary.OutOfMemory,
           granary.WrongState, granary.Busy, granary.IOFailed, granary.Cancelled, granary.SlotDied, granary.ProtocolError)
 CONNECT_SECONDS = 120  # until somebody has said `granary up` again
+TELL_SECONDS = 1  # between two lines of what it did
 WARM_SECONDS = 10  # before its own growth is measured
+
+
+class NotYet(Exception):
+    """What it works with is being started."""
 
 
 class Wrong(Exception):
@@ -226,7 +232,40 @@ class Arrays(Worker):
         check(np.allclose(np.asarray(got), want), 'a sum over an array')
 
 
-KINDS = {one.__name__.lower(): one for one in (Objects, Frames, Functions, Tables, Channels, Watchers, Arrays)}
+class Dask(Worker):
+    """Queries of the cluster that nodes.py keeps, with the answers of one instance."""
+
+    QUESTIONS = ("SELECT k, count(*) AS n, sum(v) AS s, min(v) AS a FROM '{file}' WHERE v >= {least} GROUP BY k ORDER BY k",
+                 "SELECT count(DISTINCT v) AS d, avg(v) AS m FROM '{file}' WHERE v >= {least}",
+                 "SELECT k, v FROM '{file}' WHERE v >= {least} ORDER BY v, k LIMIT 100")
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        self.cluster, self.nodes = None, os.environ['GRANARY_LOAD_NODES']
+
+    def step(self):
+        if not os.path.exists(self.nodes):
+            time.sleep(0.05)
+            raise NotYet
+        import granary.dask
+        from distributed import Client
+
+        if self.cluster is None:
+            self.cluster = Client(scheduler_file=self.nodes, timeout=CONNECT_SECONDS)
+        text = self.random.choice(self.QUESTIONS).format(file=os.path.join(os.path.dirname(self.nodes), 'nodes.csv'), least=self.random.randrange(1000))
+        near = granary.sql(text, timeout=60)
+        try:
+            far = granary.dask.sql(self.cluster, text, self.random.randrange(2, 5), smallest=1, timeout=60)
+        except (OSError, CancelledError, granary.VersionMismatch) as error:  # of Dask, when a node dies under it
+            raise granary.Unreachable(str(error)) from error
+        check(far.to_dict() == near.to_dict(), f'the answer of two nodes to {text}')
+
+    def close(self):
+        if self.cluster is not None:
+            self.cluster.close()
+
+
+KINDS = {one.__name__.lower(): one for one in (Objects, Frames, Functions, Tables, Channels, Watchers, Arrays, Dask)}
 
 
 def level():
@@ -255,11 +294,17 @@ def main():
     wrong = None
     warm = None
     kinds_undone = {}
-    begun = time.monotonic()
+    begun = told = time.monotonic()
+
+    def tell(**more):
+        print(json.dumps({'kind': kind, 'done': done, 'undone': undone, 'why': kinds_undone, 'wrong': wrong, **more}), flush=True)
+
     while not select.select([sys.stdin], [], [], 0)[0]:
         try:
             worker.step()
             done += 1
+        except NotYet:
+            pass
         except Wrong as error:
             wrong = str(error)
             break
@@ -268,19 +313,21 @@ def main():
             kinds_undone[type(error).__name__] = kinds_undone.get(type(error).__name__, 0) + 1
             if isinstance(worker, Tables):
                 worker.table = None  # how far it came is not known: another one is made
-                worker.name = f'{name}-{undone}'
+                worker.name = f'{name}-{time.monotonic_ns()}'
             elif isinstance(worker, Channels):
-                worker.name = f'{name}-{undone}'
+                worker.name = f'{name}-{time.monotonic_ns()}'
         if warm is None and time.monotonic() > begun + WARM_SECONDS:
             warm = level()
+        if time.monotonic() > told + TELL_SECONDS:
+            tell()
+            done, undone, kinds_undone, told = 0, 0, {}, time.monotonic()
     try:
         worker.close()
     except UNDONE:
         pass
     own, descriptors = level()
     session.close()
-    print(json.dumps({'kind': kind, 'done': done, 'undone': undone, 'why': kinds_undone, 'wrong': wrong,
-                      'grown_kb': own - warm[0] if warm else 0, 'grown_descriptors': descriptors - warm[1] if warm else 0}))
+    tell(grown_kb=own - warm[0] if warm else 0, grown_descriptors=descriptors - warm[1] if warm else 0)
 
 
 if __name__ == '__main__':

@@ -133,6 +133,34 @@ who_fell_less_often_falls_twice(void **state)
     }
 }
 
+static bool
+is_no_slot(void *context, enum role role)
+{
+    ++*(unsigned *)context;
+    return role != ROLE_SLOT;
+}
+
+/* Who is not there has its turn when nobody else has. */
+static void
+who_is_not_there_falls_last(void **state)
+{
+    unsigned asked = 0;
+    struct dealer dealer = {.seed = 7,
+                            .pause_ms = 500,
+                            .rest_ms = INT64_MAX,
+                            .stop_least_ms = 1000,
+                            .stop_most_ms = 10000,
+                            .standby = true,
+                            .is_there = is_no_slot,
+                            .context = &asked};
+
+    (void)state;
+    for (int i = 0; i < 10 * ROLES; i++) {
+        assert_int_equal(blows_draw(&dealer).victim == ROLE_SLOT, i % ROLES == ROLES - 1);
+    }
+    assert_true(asked >= 9 * ROLES);
+}
+
 static void
 what_is_no_blow_is_refused(void **state)
 {
@@ -158,9 +186,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_matters_is_found),
-        cmocka_unit_test(blows_are_read_as_they_were_written),
-        cmocka_unit_test(who_fell_less_often_falls_twice),
+        cmocka_unit_test(what_matters_is_found),           cmocka_unit_test(blows_are_read_as_they_were_written),
+        cmocka_unit_test(who_fell_less_often_falls_twice), cmocka_unit_test(who_is_not_there_falls_last),
         cmocka_unit_test(what_is_no_blow_is_refused),
     };
 

@@ -5,6 +5,8 @@
 #include "torture/common/guard.h"
 
 #include <dirent.h>
+#include <ftw.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -69,6 +71,23 @@ end_all(const char *directory, int64_t deadline)
     return count;
 }
 
+/* Names in shared memory of every instance whose notes lie below the directory. */
+static int
+sweep_one(const char *path, const struct stat *stat, int type, struct FTW *at)
+{
+    struct gr_instance instance;
+    char directory[PATH_MAX];
+
+    (void)stat;
+    if (type == FTW_F && strcmp(path + at->base, "instance.json") == 0) {
+        (void)snprintf(directory, sizeof directory, "%.*s", at->base - 1, path);
+        if (gr_instance_resolve(directory, &instance) == GRANARY_OK) {
+            (void)gr_instance_sweep_shm(&instance);
+        }
+    }
+    return 0;
+}
+
 static void
 clean_up(const char *directory, const char *path)
 {
@@ -86,6 +105,7 @@ clean_up(const char *directory, const char *path)
     if (gr_instance_resolve(path, &instance) == GRANARY_OK) {
         (void)gr_instance_sweep_shm(&instance);
     }
+    (void)nftw(directory, sweep_one, 8, FTW_PHYS);
     spawn_remove_directory(directory);
     (void)fprintf(stderr, "torture: the run was killed: %u processes that it left are ended, %s is removed\n", count,
                   directory);

@@ -48,6 +48,21 @@ shuffle(struct dealer *dealer)
     }
 }
 
+/* The topmost card of somebody who is there; of whom to wait for, when nobody is. */
+static enum role
+deal(struct dealer *dealer)
+{
+    unsigned at = dealer->left;
+    enum role role;
+
+    do {
+        at--;
+    } while (at > 0 && dealer->is_there != NULL && !dealer->is_there(dealer->context, dealer->deck[at]));
+    role = dealer->deck[at];
+    dealer->deck[at] = dealer->deck[--dealer->left];
+    return role;
+}
+
 /* A store or supervisor that is told to end takes the objects along, as promised: that is no blow. */
 static bool
 may_be_told_to_end(enum role role)
@@ -78,7 +93,7 @@ blows_draw(struct dealer *dealer)
     if (dealer->left == 0) {
         shuffle(dealer);
     }
-    blow.victim = dealer->deck[--dealer->left];
+    blow.victim = deal(dealer);
     blow.which = (uint32_t)roll(dealer, 1000);
     if (dice >= 90) {
         blow.kind = BLOW_STOP;

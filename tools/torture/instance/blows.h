@@ -50,6 +50,8 @@ struct dealer {
     bool standby;    /* there is a scheduler that waits */
     uint32_t absent; /* bits of roles that are not there */
     bool gentle;     /* daemons and the supervisor are left alone: what is watched over hours is to live */
+    bool (*is_there)(void *context, enum role role); /* now: who is not has its turn later; NULL: all are */
+    void *context;
     /* private */
     enum role deck[2 * ROLES];
     unsigned left, upgrades;

@@ -26,8 +26,8 @@
 #define SCHEDULERS_MOST 8u
 #define TRIES           20 /* of `granary up` in a row, each hit by a blow */
 
-static const char *const role_names[ROLE_WORK] = {"supervisor", "store", "sched",  "standby", "pool",
-                                                  "executor",   "web",   "client", "grapher", "slot"};
+static const char *const role_names[ROLE_WORK] = {"supervisor", "store",  "sched",   "standby", "pool", "executor",
+                                                  "web",        "client", "grapher", "slot",    "node"};
 
 const char *
 role_name(enum role role)
@@ -254,6 +254,9 @@ recognise(const struct realm *realm, pid_t pid, enum role *ret_role)
         *ret_role = memmem(text, size, "--pool", 7) != NULL ? ROLE_POOL : ROLE_EXECUTOR;
     } else if (ours && memmem(text, size, "granary-web", 11) != NULL) {
         *ret_role = ROLE_WEB;
+    } else if (memmem(text, size, "/dask-worker", 12) != NULL) {
+        ours = memmem(text, size, realm->directory, strlen(realm->directory)) != NULL;
+        *ret_role = ROLE_NODE;
     } else if (memmem(text, size, "granary._slot", 13) != NULL) {
         ours = recognise(realm, parent_of(pid), ret_role) && *ret_role == ROLE_EXECUTOR;
         *ret_role = ROLE_SLOT;

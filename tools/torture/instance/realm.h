@@ -26,12 +26,13 @@ enum role {
     ROLE_CLIENT,  /* of the store */
     ROLE_GRAPHER, /* a client with graphs */
     ROLE_SLOT,    /* a process of Python that an executor runs functions in */
+    ROLE_NODE,    /* a worker of Dask, which has an instance of its own */
     ROLE_WORK,    /* ... and one for each kind of worker: ROLE_WORK + WORK_TABLES, ... */
     ROLES = ROLE_WORK + WORKS,
 };
 #define REALM_ROLES ROLE_CLIENT /* those before it are processes of the instance */
 
-/* "supervisor", "store", "sched", "standby", "pool", "executor", "web", "client", "grapher", "slot", "tables", ... */
+/* "supervisor", "store", "sched", "standby", "pool", "executor", "web", "client", "grapher", "slot", "node", "tables", ... */
 const char *role_name(enum role role);
 /* ROLES: it is none. */
 enum role role_find(const char *name);

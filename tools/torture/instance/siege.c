@@ -16,14 +16,14 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "spawn/spawn.h"
+#include "torture/common/interrupt.h"
 
-#define TICK_NS        10000000
-#define VICTIM_MS      3000  /* how long is waited for a process of that kind to be there */
-#define WHOLE_MS       60000 /* how long an instance may take until all its processes are there again */
-#define LEVEL_MS       15000 /* ... and until what was taken is back */
-#define CALM_MS        700   /* of load before the level of the beginning is taken */
-#define CALM_PYTHON_MS 6000  /* ... when programs of Python are to begin */
-#define CALM_MOST_MS   30000 /* ... until each kind of worker has done something */
+#define TICK_NS      10000000
+#define VICTIM_MS    3000   /* how long is waited for a process of that kind to be there */
+#define WHOLE_MS     60000  /* how long an instance may take until all its processes are there again */
+#define LEVEL_MS     15000  /* ... and until what was taken is back */
+#define CALM_MS      700    /* of load before the level of the beginning is taken */
+#define CALM_MOST_MS 180000 /* ... until each kind of worker has done something */
 /* For calls of clients: a store that stands still, the next one, and `granary up` may come one after the other. */
 
 /* ---- blows ---- */
@@ -83,6 +83,14 @@ await_victim(struct siege *siege, const struct blow *blow)
         siege_tick(siege);
     }
     return pid;
+}
+
+bool
+siege_has(void *siege, enum role role)
+{
+    struct siege *self = siege;
+
+    return pack_of(self, role) != NULL || realm_find(&self->realm, role, 0) != 0;
 }
 
 /* Those that are no daemons are children of this process: their pids stay theirs. */
@@ -251,9 +259,9 @@ siege_calm(struct siege *siege)
     if (!graphers_learn(&siege->graphers)) {
         return false;
     }
-    until = gr_deadline_ns(CALM_MS + (siege->works.site.python == NULL ? 0 : CALM_PYTHON_MS));
+    until = gr_deadline_ns(CALM_MS);
     siege_load(siege);
-    while (gr_now_ns() < until || (!works_have_begun(&siege->works) && gr_now_ns() < latest)) {
+    while (!interrupted() && (gr_now_ns() < until || (!works_have_begun(&siege->works) && gr_now_ns() < latest))) {
         siege_tick(siege);
     }
     if (!siege_quiet(siege)) {
@@ -276,6 +284,7 @@ siege_begin(struct siege *siege, const struct options *options, unsigned grapher
                              .python = python,
                              .seed = options->seed};
 
+    kinds &= python == NULL ? ~(1u << WORK_PYTHON | 1u << WORK_DASK) : work_has_dask(python) ? ~0u : ~(1u << WORK_DASK);
     *siege = (struct siege){.broken = false};
     if (!realm_create(&siege->realm, options)) {
         return false;
@@ -289,8 +298,7 @@ siege_begin(struct siege *siege, const struct options *options, unsigned grapher
     if (!graphers_create(&siege->graphers, siege->realm.instance, siege->realm.directory, options, graphers, graphs) ||
         crowd_create(&siege->crowd, siege->realm.instance, siege->realm.directory, options->clients, options->scale,
                      data, options->seed) != GRANARY_OK ||
-        !works_create(&siege->works, &site, python == NULL ? kinds & ~(1u << WORK_PYTHON) : kinds) ||
-        !realm_up(&siege->realm)) {
+        !works_create(&siege->works, &site, kinds) || !realm_up(&siege->realm)) {
         (void)fprintf(stderr, "granary: torture: %s\n", granary_error_message());
         realm_destroy(&siege->realm);
         return false;
@@ -308,6 +316,7 @@ siege_absent(const struct siege *siege)
         absent |= (siege->works.kinds & 1u << name) == 0 ? 1u << (ROLE_WORK + name) : 0;
     }
     absent |= (siege->works.kinds & 1u << WORK_PYTHON) == 0 ? 1u << ROLE_SLOT : 0;
+    absent |= (siege->works.kinds & 1u << WORK_DASK) == 0 ? 1u << ROLE_NODE : 0;
     absent |= siege->realm.web ? 0 : 1u << ROLE_WEB;
     return absent | (siege->realm.scheduler_count > 1 ? 0 : 1u << ROLE_STANDBY);
 }
@@ -322,6 +331,7 @@ siege_end(struct siege *siege)
     for (enum work_name name = 0; name < WORKS; name++) {
         pack_kill(&siege->works.all[name].pack);
     }
+    works_end(&siege->works);
     ended_well = realm_down(&siege->realm);
     return realm_is_gone(&siege->realm) && ended_well;
 }

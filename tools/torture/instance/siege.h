@@ -66,6 +66,9 @@ bool siege_calm(struct siege *siege);
 /* See to what is due, and sleep for a moment. */
 void siege_tick(struct siege *siege);
 
+/* Whether there is a process of that role now: a dealer's is_there. */
+bool siege_has(void *siege, enum role role);
+
 /* Anything but BLOW_REST. */
 void siege_strike(struct siege *siege, const struct blow *blow);
 

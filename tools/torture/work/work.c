@@ -15,10 +15,11 @@
 #include "torture/common/client.h"
 #include "torture/common/shared.h"
 
-#define SESSION  "torture-work"
-#define STOP_MS  400000 /* for a worker to end: a call may wait twice */
-#define EMPTY_MS 20000  /* for frees */
-#define SAID     20     /* complaints of one kind that tell enough */
+#define SESSION      "torture-work"
+#define STOP_MS      400000 /* for a worker to end: a call may wait twice */
+#define EMPTY_MS     20000  /* for frees */
+#define MESSAGE_MOST 2048
+#define SAID         20 /* complaints of one kind that tell enough */
 
 static const struct {
     const char *name;
@@ -132,7 +133,11 @@ ask(granary_client *client, const char *sql, bool may_recall, void (*take)(void 
         *ret_recalled = err == GRANARY_OK && status.subtasks_total == 0;
     }
     if (key[0] != '\0' && err != GRANARY_EUNREACHABLE) { /* else it goes with this process */
+        char message[MESSAGE_MOST];
+
+        (void)snprintf(message, sizeof message, "%s", granary_error_message());
         (void)granary_graph_delete(client, key);
+        (void)gr_fail(GRANARY_OK, "%s", message); /* it is what tells a file that was replaced from others */
     }
     return err;
 }
@@ -264,6 +269,16 @@ works_destroy(struct works *works)
 }
 
 void
+works_end(struct works *works)
+{
+    for (enum work_name name = 0; name < WORKS; name++) {
+        if (works->all[name].kind != NULL && works->all[name].kind->end != NULL) {
+            works->all[name].kind->end(&works->all[name]);
+        }
+    }
+}
+
+void
 works_start(struct works *works)
 {
     for (enum work_name name = 0; name < WORKS; name++) {
@@ -377,8 +392,9 @@ works_have_begun(const struct works *works)
     for (enum work_name name = 0; name < WORKS; name++) {
         const struct work *work = &works->all[name];
 
-        begun = begun && (work->kind == NULL || name == WORK_PYTHON || name == WORK_TABLES || !is_clean(work) ||
-                          atomic_load(&work->board->done) > 0);
+        begun = begun &&
+                (work->kind == NULL || name == WORK_TABLES || !is_clean(work) ||
+                 (work->kind->has_begun != NULL ? work->kind->has_begun(work) : atomic_load(&work->board->done) > 0));
     }
     return begun;
 }
@@ -390,6 +406,9 @@ works_report(const struct works *works)
         const struct work *work = &works->all[name];
 
         if (work->kind == NULL) {
+            if (name == WORK_DASK && works->site.python != NULL) {
+                (void)printf("%-18s left out: install Debian's python3-distributed\n", rows[name].name);
+            }
             continue;
         }
         (void)printf("%-18s %" PRIu64 " done, %" PRIu64 " undone by blows, %" PRIu64 " wrong, %" PRIu64

@@ -58,14 +58,16 @@ struct work_kind {
     void (*run)(struct work *work, granary_client *client, unsigned number, uint64_t seed);
     /* All have ended. Say what is impossible on `out`, delete all there is. Returns how much was impossible. */
     size_t (*judge)(struct work *work, granary_client *client, FILE *out);
-    void (*stop)(struct work *work);   /* when they are told to end; may be NULL */
-    bool (*create)(struct work *work); /* once; may be NULL */
+    bool (*has_begun)(const struct work *work); /* NULL: as soon as something is done */
+    void (*stop)(struct work *work);            /* when they are told to end; may be NULL */
+    bool (*create)(struct work *work);          /* once; may be NULL */
+    void (*end)(struct work *work); /* once, when all is over: what it kept from rest to rest ends; may be NULL */
     void (*destroy)(struct work *work);
     bool by_itself; /* its workers and its judge connect by themselves: client is NULL */
 };
 
 extern const struct work_kind work_tables, work_channels, work_recall, work_parquet, work_live, work_spill, work_pages,
-    work_python;
+    work_python, work_dask;
 
 /* The name of a kind, such as "tables". */
 const char *work_text(enum work_name name);
@@ -78,13 +80,17 @@ struct works {
 };
 bool works_create(struct works *works, const struct work_site *site, unsigned kinds);
 void works_destroy(struct works *works);
+void works_end(struct works *works);
+
+/* Whether there is Dask, and beside that program of workers one that keeps nodes. */
+bool work_has_dask(const char *python);
 
 void works_start(struct works *works);
 /* Tell them to stop, and wait until they have. */
 void works_stop(struct works *works);
 void works_inspect(struct works *works);
 bool works_are_clean(const struct works *works);
-/* Whether each kind has done something, or has failed. Those in Python tell at their end only. */
+/* Whether each kind has done something, or has failed. */
 bool works_have_begun(const struct works *works);
 /* Figures on stdout. Returns whether nothing at all was wrong. */
 bool works_report(const struct works *works);

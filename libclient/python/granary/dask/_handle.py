@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Dict, List, Optional, Tuple
 
 TICKET_BYTES = 512
@@ -29,7 +29,7 @@ class Origin:
     """The same for two processes that use the same session of the same instance."""
     host: str
     port: int
-    secret: bytes
+    secret: bytes = field(repr=False)  # logs and Dask's pages have no secrets
 
 
 @dataclass(frozen=True)

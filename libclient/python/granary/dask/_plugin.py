@@ -155,6 +155,25 @@ def forget(client: Any) -> None:
     _ready.discard(client)
 
 
+def _given() -> Callable[..., Any]:
+    """For Dask's scheduler, which need not have this package: it is pickled whole."""
+
+    def given(dask_scheduler: Any = None) -> Optional[bytes]:
+        found: Optional[bytes] = dask_scheduler.worker_plugins.get("granary")
+        return found
+
+    return given
+
+
+def _plugin(client: Any) -> Plugin:
+    """That of whoever has started the nodes: those that come later have instances like theirs."""
+    from distributed.protocol.pickle import loads
+
+    found = client.run_on_scheduler(_given())
+    plugin = loads(found) if found is not None else None
+    return plugin if isinstance(plugin, Plugin) and plugin.version == VERSION else Plugin()
+
+
 def ready(client: Any, private: Optional[Mapping[str, Any]] = None) -> None:
     """Every worker is a node, and those that come later become one. VersionMismatch, Unreachable: names the worker that cannot be."""
     if client in _ready and private is None:
@@ -167,9 +186,10 @@ def ready(client: Any, private: Optional[Mapping[str, Any]] = None) -> None:
         if found["format"] != str(FORMAT):
             raise VersionMismatch(f"node {address} ({found['host']}) reads plans of format {found['format']}, this client writes {FORMAT}")
     client.amm.stop()  # Dask would drop one of "two copies": the chunks, of which the other one is but a ticket
+    plugin = Plugin(private=private) if private is not None else _plugin(client)
     while True:
         try:
-            client.register_worker_plugin(Plugin(private=private), name=NAME)
+            client.register_worker_plugin(plugin, name=NAME)
             break
         except OSError:  # of a node; or its machine has died
             if not have_gone(client):
