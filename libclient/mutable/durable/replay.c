@@ -173,7 +173,8 @@ take_note(struct replay *replay, const struct piece_entry *entry)
     }
     if (is_later) {
         err = slab_store(replay, entry->head.lane);
-    } else if (entry->head.more - lane->slab.size > GR_LOG_SLOTS * (uint64_t)GR_NOTE_ALIGN) {
+    }
+    if (err == GRANARY_OK && entry->head.more - lane->slab.size > GR_LOG_SLOTS * (uint64_t)GR_NOTE_ALIGN) {
         err = gr_fail(GRANARY_ECORRUPT, "notes of slab %llu of lane %u are missing", (unsigned long long)entry->head.at,
                       entry->head.lane);
     }

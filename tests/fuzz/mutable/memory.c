@@ -1,6 +1,8 @@
 #include "mutable/memory.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -125,6 +127,17 @@ INSTEAD_OF(int, clock_gettime, clockid_t clock, struct timespec *ret_time)
     *ret_time =
         (struct timespec){.tv_sec = memory.clock_ns / 1000000000, .tv_nsec = (long)(memory.clock_ns % 1000000000)};
     return 0;
+}
+
+/* There is one thread: a table whose page says now that it flushes on an interval gets none. */
+INSTEAD_OF(int, pthread_create, pthread_t *ret_thread, const pthread_attr_t *attributes, void *(*run)(void *),
+           void *context)
+{
+    (void)ret_thread;
+    (void)attributes;
+    (void)run;
+    (void)context;
+    return EAGAIN;
 }
 
 INSTEAD_OF(granary_id, granary_id_random, void)
