@@ -17,7 +17,7 @@
 #include "base/text/buf.h"
 #include "base/text/size.h"
 #include "cli/instance/logs.h"
-#include "cli/instance/pressure.h"
+#include "cli/instance/supervisor/pressure.h"
 #include "client/budget.h"
 #include "granary/granary.h"
 #include "granary/pool.h"
