@@ -104,17 +104,13 @@ gr_pwrite_all(int fd, const void *bytes, size_t size, int64_t offset)
 }
 
 granary_err
-gr_file_read(const char *path, size_t max_size, char **ret_bytes, size_t *ret_size)
+gr_fd_read(int fd, const char *path, size_t max_size, char **ret_bytes, size_t *ret_size)
 {
     granary_err err = GRANARY_OK;
     char *bytes = NULL;
     size_t size = 0;
     size_t room = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-    if (fd < 0) {
-        return gr_fail_errno("%s", path);
-    }
     for (;;) {
         ssize_t n;
 
@@ -149,6 +145,54 @@ out:
     free(bytes);
     gr_fd_close(&fd);
     return err;
+}
+
+granary_err
+gr_file_read(const char *path, size_t max_size, char **ret_bytes, size_t *ret_size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    return fd < 0 ? gr_fail_errno("%s", path) : gr_fd_read(fd, path, max_size, ret_bytes, ret_size);
+}
+
+granary_err
+gr_fd_check_own(int fd, const char *path)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0) {
+        return gr_fail_errno("%s", path);
+    }
+    if (st.st_uid != geteuid() && st.st_uid != 0) {
+        return gr_fail(GRANARY_EPERM,
+                       "%s belongs to uid %u, who could have written anything there: make one of your own", path,
+                       (unsigned)st.st_uid);
+    }
+    if ((st.st_mode & S_IWOTH) != 0) {
+        return gr_fail(GRANARY_EPERM, "%s: everybody may write it: look at what it says, and `chmod o-w` it", path);
+    }
+    return GRANARY_OK;
+}
+
+granary_err
+gr_file_read_own(const char *path, size_t max_size, char **ret_bytes, size_t *ret_size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+    granary_err err;
+
+    if (fd < 0) {
+        return errno == ELOOP ? gr_fail(GRANARY_EINVAL, "%s: is a link", path) : gr_fail_errno("%s", path);
+    }
+    err = gr_fd_check_own(fd, path);
+    if (err == GRANARY_OK && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))) {
+        err = gr_fail(GRANARY_EINVAL, "%s: is no regular file", path);
+    }
+    if (err != GRANARY_OK) {
+        gr_fd_close(&fd);
+        return err;
+    }
+    return gr_fd_read(fd, path, max_size, ret_bytes, ret_size);
 }
 
 int

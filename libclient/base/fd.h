@@ -22,6 +22,18 @@ int gr_fd_allocate(int fd, uint64_t at, uint64_t size);
 /* A whole file in memory with a NUL behind it, to be freed. Errors: errno's, EFULL when larger than max_size. */
 granary_err gr_file_read(const char *path, size_t max_size, char **ret_bytes, size_t *ret_size);
 
+/* What is left of an open file, which is closed in any case. path is for messages. */
+granary_err gr_fd_read(int fd, const char *path, size_t max_size, char **ret_bytes, size_t *ret_size);
+
+/*
+ * Whether nobody but this user, or root, has written an open file or directory. Errors: EPERM it is somebody else's, or
+ * everybody may write it: the message tells which, and the remedy
+ */
+granary_err gr_fd_check_own(int fd, const char *path);
+
+/* gr_file_read() of such a file alone; nobody is waited for. Errors: also EPERM; EINVAL no regular file, a link */
+granary_err gr_file_read_own(const char *path, size_t max_size, char **ret_bytes, size_t *ret_size);
+
 /* A pollable descriptor of a process, or -1 with errno. */
 int gr_pidfd_open(pid_t pid);
 

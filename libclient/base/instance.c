@@ -386,7 +386,10 @@ gr_instance_check_own(const char *runtime)
     char path[PATH_MAX], home[64];
     struct stat st;
 
-    if (faccessat(AT_FDCWD, runtime, R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES) {
+    bool reached = faccessat(AT_FDCWD, runtime, R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES;
+
+    /* Where everybody may look, too, somebody else may have laid out what leads this user astray. */
+    if (reached && (geteuid() == 0 || stat(runtime, &st) < 0 || is_trusted(st.st_uid))) {
         return GRANARY_OK;
     }
     if (!look_at_owner(runtime, path, &st) || st.st_uid == geteuid()) {

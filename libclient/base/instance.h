@@ -60,7 +60,7 @@ granary_err gr_instance_resolve(const char *name, struct gr_instance *ret_instan
 granary_err gr_instance_make(const struct gr_instance *instance);
 
 /*
- * Whether this user may look into a runtime directory, if it is there. Errors: EPERM it is another user's: the message
+ * Whether this user may look into a runtime directory, if it is there, and believe what lies there. Errors: EPERM it is another user's: the message
  * tells whose, and what to do
  */
 granary_err gr_instance_check_own(const char *runtime);

@@ -232,9 +232,11 @@ struct value place_join(struct cut *cut, const struct gr_node *node);
 bool place_tensor(struct cut *cut, const struct gr_node *node, struct value *ret_value);
 /* Where partitions of tensors of so many rows begin: at multiples of it, for what the graph computes of them by blocks. */
 int64_t tensor_align(struct cut *cut, int64_t rows);
+/* Whether only products read what the node turns that can turn each partition by themselves. */
+bool product_turns(struct cut *cut, const struct gr_node *node);
 struct value place_product(struct cut *cut, const struct gr_node *node);
 struct value place_factors(struct cut *cut, const struct gr_node *node);
-/* false: it is no view that stays where its input is. */
+/* false: it is no view that can be cut. */
 bool place_view(struct cut *cut, const struct gr_node *node, struct value *ret_value);
 /* Whatever it is: in one place, with all of its inputs. why: NULL, or what is told where an input was in parts */
 struct value place_gathered(struct cut *cut, const struct gr_node *node, const char *why);

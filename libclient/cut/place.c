@@ -252,16 +252,32 @@ find_seen(struct cut *cut)
     }
 }
 
-/* The body of a recursion stays together. */
+/* From a recursion's rows on, up to its end. inside: memory for a flag for each node */
 static void
-find_pinned(struct cut *cut)
+pin_body(struct cut *cut, const struct gr_node *rows, bool *inside)
 {
     for (size_t i = 0; i < cut->graph->count; i++) {
         const struct gr_node *node = cut->graph->nodes[i];
 
-        cut->pinned[i] = node->op == GR_TILE_round_rows || node->op == GR_TILE_recurse;
-        for (size_t k = 0; k < node->input_count && !cut->pinned[i]; k++) {
-            cut->pinned[i] = cut->pinned[node->inputs[k]->position] && node->inputs[k]->op != GR_TILE_recurse;
+        inside[i] = node == rows;
+        for (size_t k = 0; k < node->input_count && !inside[i]; k++) {
+            const struct gr_node *input = node->inputs[k];
+
+            inside[i] = inside[input->position] && !(input->op == GR_TILE_recurse && input->inputs[0] == rows);
+        }
+        cut->pinned[i] = cut->pinned[i] || inside[i];
+    }
+}
+
+/* The body of a recursion stays together, with what recursions within it have. */
+static void
+find_pinned(struct cut *cut)
+{
+    bool *inside = cut_room(cut, cut->graph->count, sizeof *inside);
+
+    for (size_t i = 0; i < cut->graph->count && cut->err == GRANARY_OK; i++) {
+        if (cut->graph->nodes[i]->op == GR_TILE_round_rows) {
+            pin_body(cut, cut->graph->nodes[i], inside);
         }
     }
 }

@@ -1,8 +1,8 @@
 /*
- * Products and factorisations of tall matrices. A partition has whole blocks of rows, where the matrix is cut in one place, too
+ * Products, and factorisations of tall matrices. A partition has whole blocks of rows, where the matrix is cut in one place, too
  * (graph/tensor/tall.h): so each block has the digits that it has there.
  *
- *   a product with a small right side     stays where its left side is
+ *   a product                             rows of its left side where they are; the right side is brought to them
  *   a' b of tall a and b                  product_partial -> product_combine
  *   qr, svd                               qr_partial -> qr_combine; rows of q and u by qr_apply
  */
@@ -29,19 +29,25 @@ block_of(const struct gr_node *node, int64_t *ret_rows)
     if (node->op == GR_TILE_matmul && !gr_type_is_unsized(&node->inputs[1]->type)) {
         int64_t n = node->inputs[1]->type.shape[1];
 
-        switch (gr_product_way(a->shape[0], a->shape[1], n)) {
-        case GR_PRODUCT_BY_ROWS:
-            return GR_PRODUCT_STRIP;
-        case GR_PRODUCT_BY_SUMS:
-            *ret_rows = a->shape[1];
-            return gr_product_block(a->shape[0], n);
-        default:
-            return 0;
-        }
+        *ret_rows = a->shape[1];
+        return gr_product_way(a->shape[0], a->shape[1], n) == GR_PRODUCT_BY_SUMS ? gr_product_block(a->shape[0], n) : 0;
     }
     return (node->op == GR_TILE_qr || node->op == GR_TILE_svd) && gr_factor_is_tall(a->shape[0], a->shape[1])
-               ? gr_factor_block(a->shape[1])
+               ? gr_factor_block(a->shape[0], a->shape[1])
                : 0;
+}
+
+/* The rows of a strip of the left side of a product of matrices, and how many rows that has; 0: it is none. */
+static int64_t
+strip_of(const struct gr_node *node, int64_t *ret_rows)
+{
+    const struct gr_node_type *a = node->op == GR_TILE_matmul ? &node->inputs[0]->type : NULL;
+
+    if (a == NULL || a->dims != 2 || gr_type_is_unsized(a)) {
+        return 0;
+    }
+    *ret_rows = a->shape[0];
+    return gr_product_strip(a->shape[0]);
 }
 
 /* Whether each partition has a block at least. */
@@ -59,14 +65,17 @@ tensor_align(struct cut *cut, int64_t rows)
 
     for (size_t i = 0; i < cut->graph->count; i++) {
         const struct gr_node *node = cut->graph->nodes[i];
-        int64_t theirs = 0, block = block_of(node, &theirs);
+        int64_t theirs[2] = {0, 0};
+        const int64_t blocks[2] = {block_of(node, &theirs[0]), strip_of(node, &theirs[1])};
 
         if (node->input_count == 0 && node->type.dims > 0 && node->type.shape[0] == rows &&
             source_given(cut, node) != NULL) {
             return 1;
         }
-        if (block > align && theirs == rows && is_enough(cut, rows, block)) { /* powers of two: the largest fits all */
-            align = block;
+        for (size_t k = 0; k < 2; k++) {
+            if (blocks[k] > align && theirs[k] == rows && is_enough(cut, rows, blocks[k])) {
+                align = blocks[k]; /* powers of two: the largest fits all */
+            }
         }
     }
     return align;
@@ -149,9 +158,8 @@ goes_by_sums(struct cut *cut, const struct gr_node *node)
            cut->values[left->position].align == cut->values[node->inputs[1]->position].align;
 }
 
-/* Whether only products read it that can turn each partition by itself. */
-static bool
-is_only_turned(struct cut *cut, const struct gr_node *node)
+bool
+product_turns(struct cut *cut, const struct gr_node *node)
 {
     const struct gr_node *from = turned(node);
     bool read = false;
@@ -173,7 +181,7 @@ is_only_turned(struct cut *cut, const struct gr_node *node)
             if (reader->inputs[k] != node) {
                 continue;
             }
-            if (reader->op == GR_TILE_reshape ? turned(reader) != from || !is_only_turned(cut, reader)
+            if (reader->op == GR_TILE_reshape ? turned(reader) != from || !product_turns(cut, reader)
                                               : k != 0 || reader->op != GR_TILE_matmul ||
                                                     block_of(reader, &rows) == 0 || rows != node->type.shape[1]) {
                 return false;
@@ -222,9 +230,14 @@ by_sums(struct cut *cut, const struct gr_node *node)
 static struct value
 by_rows(struct cut *cut, const struct gr_node *node, struct flow *left, struct flow *right)
 {
-    struct flow *flow = flow_of_node(cut, node, SPREAD_PARTS);
+    bool is_stack = node->type.dims > 2;
+    struct flow *flow = is_stack ? flow_of_node(cut, node, SPREAD_PARTS)
+                                 : flow_add(cut, node->node->name, "product_rows", SPREAD_PARTS, GR_YIELDS_TENSOR);
     struct value value;
 
+    if (!is_stack) {
+        flow_set(cut, flow, gr_attr_new_int("rows", node->type.shape[0]));
+    }
     flow_reads(cut, flow, left);
     flow_reads(cut, flow, right);
     flow->bytes = bytes_of(&node->type);
@@ -238,6 +251,7 @@ place_product(struct cut *cut, const struct gr_node *node)
 {
     struct value left = cut->values[node->inputs[0]->position], right = cut->values[node->inputs[1]->position];
     const struct gr_node_type *a = &node->inputs[0]->type;
+    int64_t strip;
 
     if (gr_type_is_unsized(a) || gr_type_is_unsized(&node->inputs[1]->type)) {
         return place_gathered(cut, node, "how many rows operands have in a partition is not known");
@@ -247,24 +261,20 @@ place_product(struct cut *cut, const struct gr_node *node)
                    ? by_rows(cut, node, left.flow, right.flow)
                    : place_gathered(cut, node, "an operand is in one place");
     }
-    switch (gr_product_way(a->shape[0], a->shape[1], node->type.shape[1])) {
-    case GR_PRODUCT_BY_ROWS:
-        if (is_aligned(&left, GR_PRODUCT_STRIP)) {
-            return by_rows(cut, node, left.flow, value_gather(cut, node->inputs[1], right, SPREAD_ANY).flow);
-        }
-        return place_gathered(cut, node,
-                              left.flow->spread != SPREAD_PARTS                ? "its left side is in one place"
-                              : !is_enough(cut, a->shape[0], GR_PRODUCT_STRIP) ? "it is small"
-                                                                               : unaligned);
-    case GR_PRODUCT_BY_SUMS:
-        if (goes_by_sums(cut, node)) {
-            return by_sums(cut, node);
-        }
-        return place_gathered(
-            cut, node, turned(node->inputs[0]) == NULL ? "columns of its left side are not in parts" : unaligned);
-    default:
-        return place_gathered(cut, node, "its right side is not small, nor has it very many rows and a small result");
+    if (goes_by_sums(cut, node)) {
+        return by_sums(cut, node);
     }
+    strip = gr_product_strip(a->shape[0]);
+    if (is_aligned(&left, strip)) {
+        if (right.flow->spread == SPREAD_PARTS && right.flow->about == NULL) {
+            right.flow->about = cut_text(cut, "the right side of '%s', for rows of the left side", node->node->name);
+        }
+        return by_rows(cut, node, left.flow, value_gather(cut, node->inputs[1], right, SPREAD_ANY).flow);
+    }
+    return place_gathered(cut, node,
+                          left.flow->spread != SPREAD_PARTS     ? "its left side is in one place"
+                          : !is_enough(cut, a->shape[0], strip) ? "it is small"
+                                                                : unaligned);
 }
 
 /* ---- factorisations ---- */
@@ -347,79 +357,11 @@ place_factors(struct cut *cut, const struct gr_node *node)
     }
     if (strcmp(part, "u") == 0) {
         top = combined(cut, node, stack, "q");
-        product = flow_over(cut, cut_text(cut, "%s: q u", node->node->name), "matmul", top);
+        product = flow_over(cut, cut_text(cut, "%s: q u", node->node->name), "product_partial", top);
+        flow_set(cut, product, gr_attr_new_int("block", node->inputs[0]->type.shape[1])); /* at once */
         flow_reads(cut, product, svd_of(cut, node, combined(cut, node, stack, "r"), "u"));
         return applied(cut, node, product, block);
     }
     top = combined(cut, node, stack, "r");
     return value_of(cut, node->op == GR_TILE_svd ? svd_of(cut, node, top, part) : top, node);
-}
-
-/* ---- views ---- */
-
-/* Whether each row becomes one row, whatever the others are. */
-static bool
-keeps_rows(const struct gr_node *node)
-{
-    const struct gr_node_type *from = &node->inputs[0]->type;
-    const Granary__Attr *axes = gr_attr_find(node->node->attrs, node->node->n_attrs, "axes");
-    int64_t axis = gr_attr_int(node->node->attrs, node->node->n_attrs, "axis", 0);
-
-    if (gr_type_is_unsized(from) || from->dims == 0 || node->type.dims == 0 || from->shape[0] != node->type.shape[0]) {
-        return false;
-    }
-    switch (node->op) {
-    case GR_TILE_reshape:
-    case GR_TILE_ravel:
-        return true;
-    case GR_TILE_transpose:
-        return axes != NULL && axes->n_ints > 0 && axes->ints[0] == 0;
-    case GR_TILE_concatenate:
-        return axis > 0 || (axis < 0 && axis > -from->dims);
-    case GR_TILE_stack:
-        return axis > 0 || (axis < 0 && axis > -from->dims - 1);
-    default:
-        return false;
-    }
-}
-
-bool
-place_view(struct cut *cut, const struct gr_node *node, struct value *ret_value)
-{
-    struct value first = cut->values[node->inputs[0]->position];
-    struct flow *flow;
-
-    if (is_only_turned(cut, node)) { /* whoever reads it turns each partition; this is for those who do not */
-        flow = flow_of_node(cut, node, SPREAD_ONE);
-        flow_reads(cut, flow, value_gather(cut, node, first, SPREAD_ONE).flow);
-        flow->bytes = bytes_of(&node->type);
-        *ret_value = value_of(cut, flow, node);
-        return true;
-    }
-    if (!keeps_rows(node)) {
-        return false;
-    }
-    for (size_t k = 0; k < node->input_count; k++) {
-        struct value value = cut->values[node->inputs[k]->position];
-
-        if (value.flow->spread != SPREAD_PARTS || value.align != first.align ||
-            node->inputs[k]->type.shape[0] != node->type.shape[0]) {
-            return false;
-        }
-    }
-    flow = flow_of_node(cut, node, SPREAD_PARTS);
-    for (size_t k = 0; k < node->input_count; k++) {
-        flow_reads(cut, flow, cut->values[node->inputs[k]->position].flow);
-    }
-    if (node->op == GR_TILE_reshape) {
-        int64_t shape[8];
-
-        memcpy(shape, node->type.shape, sizeof shape);
-        shape[0] = -1;
-        flow_set(cut, flow, gr_attr_new_ints("shape", shape, (size_t)node->type.dims));
-    }
-    flow->bytes = first.flow->bytes;
-    *ret_value = value_of(cut, flow, node);
-    ret_value->align = first.align;
-    return true;
 }

@@ -47,7 +47,7 @@ source_set_paths(struct cut *cut, struct flow *flow)
     free(directory);
 }
 
-/* The dtypes of all columns of a CSV file, but for a column that it does not have. */
+/* The dtypes of all columns of a text file, but for a column that it does not have. */
 static void
 tell_dtypes(struct cut *cut, const struct gr_node *node, struct flow *flow)
 {
@@ -68,8 +68,11 @@ tell_dtypes(struct cut *cut, const struct gr_node *node, struct flow *flow)
             }
         }
     }
-    if (node->op == GR_TILE_read_csv && cut->err == GRANARY_OK && count > 0) {
+    if (cut->err == GRANARY_OK && count > 0) {
         flow_set(cut, flow, gr_attr_new_map("dtypes", names, texts, count));
+        if (node->op == GR_TILE_read_ndjson) {
+            flow_set(cut, flow, gr_attr_new_bool("complete", true));
+        }
     }
 }
 
@@ -136,7 +139,9 @@ place_source(struct cut *cut, const struct gr_node *node)
     flow->reads = true;
     flow->bytes = bytes;
     source_set_paths(cut, flow);
-    tell_dtypes(cut, node, flow);
+    if (node->op == GR_TILE_read_csv || node->op == GR_TILE_read_ndjson) {
+        tell_dtypes(cut, node, flow);
+    }
     if (in_parts) {
         source_set_parts(cut, flow);
     }

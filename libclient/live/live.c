@@ -44,6 +44,7 @@ struct granary_live {
     int64_t time;          /* of the last result */
     bool has_result;       /* there was one, and the next one may build on it */
     bool is_sealed;        /* the last result was of the tables' end */
+    bool left[OWN_GRAPHS]; /* that graph is of an earlier step: no scheduler was there to delete it */
     enum own_graph groups; /* GROUPS: graph that has the known groups, or had them */
     granary_id known;
 };
@@ -203,34 +204,49 @@ granary_live_kind(const granary_live *live)
 
 /* ---- graphs ---- */
 
-/* Run a graph to its end; it is destroyed. An error is told in the statement's words. */
+/* One that is not there is fine. */
+static granary_err
+free_key(granary_live *live, enum own_graph graph)
+{
+    char key[GRANARY_KEY_MAX];
+    granary_err err;
+
+    key_of(live->label, graph, key);
+    err = granary_graph_delete(live->client, key);
+    live->left[graph] = err != GRANARY_OK && err != GRANARY_ENOENT;
+    return live->left[graph] ? err : GRANARY_OK;
+}
+
+/*
+ * Run a graph to its end; it is destroyed. An error is told in the statement's words. One that was left of an earlier step
+ * may be the same graph, over other rows of the same name: the scheduler would give its result again.
+ */
 static granary_err
 run(granary_live *live, granary_graph *graph, enum own_graph as)
 {
     char key[GRANARY_KEY_MAX], ran[GRANARY_KEY_MAX];
     /* What is asked once is not to be kept for others, and goes with this process. */
     const granary_graph_options options = {.key = key, .flags = GRANARY_GRAPH_NO_RECALL | GRANARY_GRAPH_OWNED};
-    granary_err err;
+    granary_err err = live->left[as] ? free_key(live, as) : GRANARY_OK;
 
     key_of(live->label, as, key);
-    err = granary_graph_run(live->client, graph, &options, GRANARY_FOREVER, ran, NULL);
-    if (err == GRANARY_EEXIST) { /* an earlier step's: no scheduler was there to delete it */
-        (void)granary_graph_delete(live->client, key);
+    err = err == GRANARY_OK ? granary_graph_run(live->client, graph, &options, GRANARY_FOREVER, ran, NULL) : err;
+    if (err == GRANARY_EEXIST &&
+        (err = free_key(live, as)) == GRANARY_OK) { /* somebody else's: keys are the query's own */
         err = granary_graph_run(live->client, graph, &options, GRANARY_FOREVER, ran, NULL);
     }
     granary_graph_destroy(graph);
     return err == GRANARY_OK ? err : granary_sql_error(live->client, err, live->sql, live->length);
 }
 
-/* One that is not there is fine. The thread's message stays. */
+/* The thread's message stays. One that cannot be deleted now is deleted before the next of its name runs. */
 static void
 drop(granary_live *live, enum own_graph graph)
 {
-    char key[GRANARY_KEY_MAX], message[MESSAGE_MAX];
+    char message[MESSAGE_MAX];
 
     (void)snprintf(message, sizeof message, "%s", granary_error_message());
-    key_of(live->label, graph, key);
-    (void)granary_graph_delete(live->client, key); /* an error leaves it to the end of the session */
+    (void)free_key(live, graph);
     (void)gr_fail(GRANARY_OK, "%s", message);
 }
 

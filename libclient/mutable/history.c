@@ -204,6 +204,8 @@ base_put(granary_mutable *table, const struct sealed_parts *parts)
         kept_unrefer(table->client, table->id, base_id(table, number));
         err = gr_fail(GRANARY_EBUSY, "somebody else gives up history");
     }
+    table->base_seen =
+        err == GRANARY_OK ? number : table->base_seen; /* what fails from now on, does not for this base */
     return err;
 }
 

@@ -144,6 +144,10 @@ gr_config_read(const char *path, gr_config_take take, void *context, char **ret_
                       S_ISREG(st.st_mode) ? "larger than 1 MiB" : "no regular file");
         goto out;
     }
+    err = gr_fd_check_own(fd, path);
+    if (err != GRANARY_OK) {
+        goto out;
+    }
     text = malloc((size_t)st.st_size + 1);
     if (text == NULL) {
         err = gr_fail(GRANARY_ENOMEM, "out of memory");

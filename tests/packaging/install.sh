@@ -7,13 +7,20 @@ dir=$(mktemp -d /tmp/granary-test-XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
-"$cmake" --install "$build" --prefix "$dir/root" --strip >"$dir/log" 2>&1 || fail "$(tail "$dir/log")"
+(umask 0; exec "$cmake" --install "$build" --prefix "$dir/root" --strip) >"$dir/log" 2>&1 || fail "$(tail "$dir/log")"
 root=$dir/root
 for file in bin/granary share/man/man1/granary-sql.1 share/man/man3/granary_connect.3 share/man/man5/granary-graph.5 \
     share/man/man8/granary-store.8 share/bash-completion/completions/granary share/zsh/site-functions/_granary \
     share/doc/granary/tutorial.md share/doc/granary/LICENSE share/doc/granary/examples/put_get.c lib/granary/libgranary-faults.so; do
     [ -s "$root/$file" ] || fail "$file is not installed"
 done
+# Whatever the umask of who installs: everybody may read, nobody but him may write, and no program runs as its owner.
+what_is_installed_is_nobodys_to_change() {
+    local wrong
+    wrong=$(find "$root" ! -type l \( -perm /6022 -o ! -perm -0444 -o -type d ! -perm -0555 \))
+    [ -z "$wrong" ] || fail "modes: $(ls -ld $wrong)"
+}
+what_is_installed_is_nobodys_to_change
 [ -z "$(find "$root" -name __pycache__ -o -type l -lname '/*')" ] || fail "links out of the prefix, or what Python compiled"
 grep -q "^ExecStart=$root/bin/granary up" "$root/lib/systemd/user/granary@.service" || fail "the unit starts another granary"
 

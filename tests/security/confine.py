@@ -14,7 +14,7 @@ import time
 from hostile import *
 
 SOURCE = sys.argv[1] if len(sys.argv) > 1 and not sys.argv[1].startswith("-") else os.environ["GRANARY_SOURCE"]
-WORKS = {"pair"}  # a pair of sockets leads nowhere
+WORKS = {"pair", "touch input"}  # a pair of sockets leads nowhere; times of a file that may be read
 
 
 def abi():
@@ -159,6 +159,28 @@ def test_an_honest_function_works_confined():
     with confined() as it:
         lines = it.call("honest").splitlines()
         check(len(lines) == 6 and all(line.endswith(": worked") for line in lines), str(lines))
+
+
+def test_a_confined_python_function_is_not_run():
+    """Its pickle lies in the store, to which a slot would need a connection of its own."""
+    need_landlock()
+    package = os.path.join(os.path.dirname(BIN), "python")
+    if not os.path.isdir(package):
+        skip("there is no Python package")
+    program = """import granary, os, sys
+s = granary.connect(sys.argv[1])
+for call in (lambda: granary.remote(os.mkdir).submit(sys.argv[2]).result(60), lambda: granary.Executor(1).submit(os.mkdir, sys.argv[2]).result(60)):
+    try:
+        call()
+        print("worked")
+    except granary.Error as error:
+        print(type(error).__name__)
+"""
+    with confined("--confine-read", SOURCE, "--confine-read", os.path.dirname(BIN)) as it:
+        done = subprocess.run(["/usr/bin/python3", "-B", "-c", program, it.directory, it.place + "/outside/made"], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": package}, timeout=120)
+        check(done.stdout.split() == ["NotPermitted"] * 2, f"{done.stdout} {done.stderr}")
+        check(os.listdir(it.place + "/outside") == [], "it was run")
 
 
 def test_a_confined_fork_bomb_ends():

@@ -7,6 +7,7 @@
 #include <linux/keyctl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static char text[16384];
@@ -69,6 +71,50 @@ target(const char *name)
     return "";
 }
 
+/* Calls that libseccomp's release may not know by name. */
+#define SETXATTRAT   463
+#define FCHMODAT2    452
+#define FILE_SETATTR 469
+
+struct xattr_value {
+    uint64_t value;
+    uint32_t size, flags;
+};
+
+/* By a child: a filter that sees another architecture kills who calls. */
+static long
+by_child(long (*attack)(void))
+{
+    pid_t child = fork();
+    int status = -1;
+
+    if (child == 0) {
+        _exit(attack() >= 0 ? 0 : 1);
+    }
+    errno = EPERM;
+    return child > 0 && waitpid(child, &status, 0) == child && status == 0 ? 0 : -1;
+}
+
+/* unshare(CLONE_NEWUSER), which is refused as a call of this architecture, as one of i386. */
+static long
+open_by_32_bits(void)
+{
+#ifdef __x86_64__
+    long result;
+
+    __asm__ volatile("int $0x80" : "=a"(result) : "a"(310), "b"(CLONE_NEWUSER) : "memory");
+    return result;
+#else
+    return -1;
+#endif
+}
+
+static long
+open_by_x32(void)
+{
+    return syscall(0x40000000 | SYS_unshare, CLONE_NEWUSER);
+}
+
 static void
 try_files(void)
 {
@@ -78,6 +124,19 @@ try_files(void)
     tell("write secret", open(target("secret"), O_WRONLY));
     tell("truncate secret", truncate(target("secret"), 0));
     tell("chmod secret", chmod(target("secret"), 0777));
+    tell("chmod secret, the newer call", syscall(FCHMODAT2, AT_FDCWD, target("secret"), 0777, 0));
+    tell("attribute of secret",
+         syscall(SETXATTRAT, AT_FDCWD, target("secret"), 0, "user.x",
+                 &(struct xattr_value){.value = (uintptr_t) "y", .size = 1}, sizeof(struct xattr_value)));
+    tell("flags of secret",
+         syscall(FILE_SETATTR, AT_FDCWD, target("secret"), &(uint64_t[3]){0}, sizeof(uint64_t[3]), 0));
+    tell("touch secret", utimensat(AT_FDCWD, target("secret"), NULL, 0));
+    tell("chmod input", fchmod(open(target("readable"), O_RDONLY), 0640));
+    tell("touch input", futimens(open(target("readable"), O_RDONLY), NULL));
+    tell("attribute of input", fsetxattr(open(target("readable"), O_RDONLY), "user.x", "y", 1, 0));
+    tell("chown input", fchown(open(target("readable"), O_RDONLY), (uid_t)-1, (gid_t)-1));
+    tell("32 bit call", by_child(open_by_32_bits));
+    tell("x32 call", by_child(open_by_x32));
     tell("unlink secret", unlink(target("secret")));
     (void)snprintf(path, sizeof path, "%s/link", target("outside"));
     tell("link secret", link(target("secret"), path));

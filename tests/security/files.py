@@ -3,6 +3,7 @@
 The table of docs/security.md is what is expected: `files.py SOURCE_DIRECTORY`.
 """
 import contextlib
+import json
 import os
 import re
 import stat
@@ -107,6 +108,153 @@ def test_a_runtime_directory_of_somebody_else_is_refused():
         refused(it.work + "/link", "it is a link to nowhere")
         with open(it.work + "/file", "w"):
             refused(it.work + "/file", "it is a file")
+    finally:
+        it.close()
+
+
+@contextlib.contextmanager
+def forged(directory, victim, uid=MALLORY, locked=True):
+    """A runtime directory of mallory's that all may read, whose lock says that `victim` is the supervisor."""
+    import fcntl
+    import shutil
+
+    os.makedirs(directory)
+    with open(directory + "/lock", "w") as lock:
+        lock.write(f"{victim.pid}\n")
+        lock.flush()
+        with open(directory + "/instance.json", "w") as file:
+            json.dump({name + "_pid": victim.pid for name in ("store", "sched", "pool")}, file)
+        os.makedirs(directory + "/log")
+        for path in (directory, directory + "/log", directory + "/lock", directory + "/instance.json"):
+            os.chown(path, uid, uid)
+            os.chmod(path, 0o777)
+        try:
+            if locked:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
+
+def test_a_lock_of_somebody_else_ends_nobody():
+    """Mallory was first below /tmp, and says that a process of alice's is her supervisor: no command signals it."""
+    need_others()
+    work = tempfile.mkdtemp(prefix="granary-test-")
+    os.chmod(work, 0o755)
+    victim = subprocess.Popen(["sleep", "1000"], user=ALICE, group=ALICE, extra_groups=[])
+    try:
+        for locked in (True, False):
+            with forged(work + "/i", victim, locked=locked):
+                for command in ("reload", "down", "up --replace --executors 0", "cluster up --slurm", "stacks all", "upgrade", "executors"):
+                    done = subprocess.run([BIN + "/granary", *command.split()], capture_output=True, user=ALICE, group=ALICE, extra_groups=[],
+                                          env={"PATH": os.environ["PATH"], "GRANARY_INSTANCE": work + "/i"})
+                    check(victim.poll() is None, f"{command} ended a process: {done.stderr.decode()}")
+                    check(command in ("cluster up --slurm", "stacks all", "upgrade") or (done.returncode == 7 and b"belongs to uid %d" % MALLORY in done.stderr),
+                          f"{command}: {done.returncode}: {done.stderr.decode()}")
+                for command in ("down", "reload", "up --replace --executors 0"):  # root stops mallory's instance, as mallory
+                    done = subprocess.run([BIN + "/granary", *command.split()], capture_output=True,
+                                          env={"PATH": os.environ["PATH"], "GRANARY_INSTANCE": work + "/i"})
+                    check(victim.poll() is None, f"root's {command} ended a process: {done.stderr.decode()}")
+    finally:
+        victim.kill()
+        victim.wait()
+        os.rmdir(work)
+
+
+def test_root_stops_an_instance_as_its_user():
+    """All of it is gone then, its shared memory, too; and a name is root's own."""
+    need_others()
+    it = Instance("--executors", "1", "--memory", "16M", user=ALICE)
+    os.mkdir(it.work + "/stays", 0o755)
+    it.granary("down", user=0)
+    check(not os.path.exists(it.directory), "the directory is left")
+    check(not [name for name in os.listdir("/dev/shm") if name.startswith(f"granary.{ALICE}.")], "shared memory is left")
+    it.close()
+
+
+def test_a_link_below_var_tmp_leads_no_sweep_astray():
+    """Mallory was first where an instance would spill, with a link to a directory of alice's: up refuses it, and down removes nothing there."""
+    need_others()
+    it = Instance("--executors", "0", "--memory", "16M", user=ALICE)
+    link = ""
+    try:
+        os.mkdir(it.work + "/more")  # so that the directory above stays
+        with open(it.directory + "/instance.json") as file:
+            tag = json.load(file)["shm_prefix"].split(".")[2]
+        it.granary("down", user=ALICE)
+        for name in ("logs", "fragments"):
+            os.makedirs(f"{it.work}/home/{name}/deep")
+        for path in ("home", "home/logs", "home/fragments", "home/logs/deep"):
+            os.chown(f"{it.work}/{path}", ALICE, ALICE)
+        link = f"/var/tmp/granary-{ALICE}-{tag}"
+        os.symlink(it.work + "/home", link)
+        os.lchown(link, MALLORY, MALLORY)
+        done = it.run("up", "--executors", "0", user=ALICE)
+        check(done.returncode != 0 and link.encode() in done.stderr, done.stderr.decode())
+        os.mkdir(it.directory, 0o700)
+        for name in ("lock", "state.db"):
+            with open(f"{it.directory}/{name}", "w"):
+                os.chown(f"{it.directory}/{name}", ALICE, ALICE)
+        os.chown(it.directory, ALICE, ALICE)
+        it.granary("down", user=ALICE)
+        check(sorted(os.listdir(it.work + "/home")) == ["fragments", "logs"] and os.path.exists(it.work + "/home/logs/deep"), "files of hers were removed")
+    finally:
+        if link:
+            os.unlink(link)
+        it.close()
+
+
+def test_settings_of_somebody_else_are_refused():
+    """A file of settings that another user, or everybody, can write: it is named, and nothing starts."""
+    need_others()
+    work = tempfile.mkdtemp(prefix="granary-test-")
+    try:
+        os.chmod(work, 0o755)
+        os.makedirs(work + "/home/granary")
+        os.mkdir(work + "/etc")
+        shown = ("config",)
+        for path, options in ((work + "/home/granary/default.conf", ()), (work + "/etc/default.conf", ()), (work + "/named", ("--config", work + "/named"))):
+            for uid, mode, works in ((MALLORY, 0o644, False), (ALICE, 0o666, False), (0, 0o666, False), (ALICE, 0o644, True), (0, 0o644, True),
+                                     (ALICE, 0o664, True)):
+                with open(path, "w") as file:
+                    file.write("confine = no\n")
+                os.chown(path, uid, uid)
+                os.chmod(path, mode)
+                for command in (*shown, "up"):
+                    if works and command == "up":
+                        continue
+                    done = subprocess.run([BIN + "/granary", command, *options], capture_output=True, user=ALICE, group=ALICE, extra_groups=[],
+                                          env={"PATH": os.environ["PATH"], "XDG_CONFIG_HOME": work + "/home", "GRANARY_ETC": work + "/etc"})
+                    told = b"belongs to uid %d" % MALLORY if uid == MALLORY else b"everybody may write it"
+                    check(done.returncode == 0 if works else done.returncode == 7 and path.encode() in done.stderr and told in done.stderr,
+                          f"{path} of {uid} with {mode:o}: {command}: {done.returncode}: {done.stderr.decode()}")
+                os.unlink(path)
+    finally:
+        import shutil
+        shutil.rmtree(work)
+
+
+def test_a_backup_of_somebody_else_is_not_restored():
+    """Graphs in it that had not ended would run again, with the programs that they name."""
+    need_others()
+    it = Instance("--executors", "1", "--memory", "16M", user=ALICE)
+    try:
+        os.mkdir(it.work + "/b")
+        os.chown(it.work + "/b", ALICE, ALICE)
+        it.granary("snapshot", "--freeze", it.work + "/b/copy", user=ALICE)
+        for path, directories, files in os.walk(it.work + "/b/copy"):
+            check(stat.S_IMODE(os.stat(path).st_mode) == 0o700, f"{path} is open to others")
+            for name in files:
+                check(stat.S_IMODE(os.stat(f"{path}/{name}").st_mode) == 0o600, f"{path}/{name} is open to others")
+        for uid, mode, told in ((MALLORY, 0o755, b"belongs to uid %d" % MALLORY), (ALICE, 0o777, b"everybody may write it")):
+            os.chown(it.work + "/b/copy", uid, uid)
+            os.chmod(it.work + "/b/copy", mode)
+            done = it.run("restore", it.work + "/b/copy", "--instance", it.work + "/b/i", user=ALICE)
+            check(done.returncode == 7 and told in done.stderr, f"{done.returncode}: {done.stderr.decode()}")
+            check(not os.path.exists(it.work + "/b/i"), "something was restored")
+        os.chmod(it.work + "/b/copy", 0o700)
+        it.granary("restore", it.work + "/b/copy", "--instance", it.work + "/b/i", user=ALICE)
+        it.granary("down", "--instance", it.work + "/b/i", user=ALICE)
     finally:
         it.close()
 

@@ -357,5 +357,48 @@ def test_numbers_of_another_session_lead_nowhere():
         check(b"session" in it.granary("pins", "--session", "alice") or it.granary("pins", "--session", "alice"), "pin")
 
 
+def test_the_store_is_not_traced_by_its_own_user():
+    """A process of the same user, which is in no session: the store's memory, files and descriptors through /proc, ptrace and pidfds.
+    The control: all of it is open of another process of that user."""
+    need_others()
+    import ctypes
+    libc = ctypes.CDLL(None, use_errno=True)
+    seize, readv, pidfd_open, pidfd_getfd = 0x4206, 310, 434, 438
+
+    def reached(pid):
+        done = []
+        for name in ("mem", "maps", "environ", "fd", "map_files", "cwd", "exe"):
+            try:
+                path = f"/proc/{pid}/{name}"
+                os.listdir(path) if name in ("fd", "map_files") else os.readlink(path) if name in ("cwd", "exe") else open(path, "rb").close()
+                done.append(name)
+            except PermissionError:
+                pass
+        pidfd = libc.syscall(pidfd_open, pid, 0)
+        done += ["descriptors"] if libc.syscall(pidfd_getfd, pidfd, 0, 0) >= 0 else []
+        local = (ctypes.c_ulong * 2)(ctypes.addressof(ctypes.create_string_buffer(8)), 8)
+        done += ["memory"] if libc.syscall(readv, pid, local, 1, (ctypes.c_ulong * 2)(1, 8), 1, 0) >= 0 or ctypes.get_errno() != 1 else []
+        done += ["tracing"] if libc.ptrace(seize, pid, None, None) == 0 else []
+        return done
+
+    def trace(begun, store, other):
+        check(len(reached(other)) >= 8, f"the control: {reached(other)}")
+        check(reached(store) == [], f"of the store: {reached(store)}")
+        begun()
+
+    it = Instance("--executors", "0", "--memory", "16M", user=ALICE)
+    other = subprocess.Popen(["sleep", "1000"], user=ALICE, group=ALICE, extra_groups=[])
+    try:
+        with open(f"/proc/{it.pids()[0]}/maps") as maps:
+            if "libasan" in maps.read():
+                skip("its leak check traces its own process")
+        with attacker(trace, it.pids()[0], other.pid, user=ALICE):
+            pass
+    finally:
+        other.kill()
+        other.wait()
+        it.close()
+
+
 if __name__ == "__main__":
     run(*[test for name, test in sorted(globals().items()) if name.startswith("test_")])

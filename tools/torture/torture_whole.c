@@ -16,8 +16,11 @@
 #include "torture/minimise.h"
 #include "torture/torture.h"
 
-#define GRAPHS    12u
-#define LINE_MOST 256
+#define GRAPHS         12u
+#define LINE_MOST      256
+#define EACH_HOUR      260 /* kills of each kind that an hour is to come to; some find nobody there */
+#define PAUSE_LEAST_MS 200 /* between two blows: work goes on meanwhile */
+#define PAUSE_MOST_MS  600
 
 struct run {
     struct options options;
@@ -30,6 +33,8 @@ struct run {
     FILE *record, *replay;
     struct dealer dealer;
     struct siege siege;
+    bool is_long;               /* minutes: then each kind is to fall often enough */
+    int64_t begin_ns, storm_ms; /* since then; without rests */
     int64_t end_ns;
 };
 
@@ -54,12 +59,41 @@ goes_on(const struct run *run)
 
 /* ---- the run ---- */
 
+/*
+ * The pause between blows with which each kind falls often enough in the time that is left. Some time goes for rests: as
+ * much as so far.
+ */
+static void
+keep_pace(struct run *run)
+{
+    const int64_t elapsed_ms = (gr_now_ns() - run->begin_ns) / 1000000;
+    const int64_t left_ms = run->options.duration_ms - elapsed_ms;
+    const uint64_t each =
+        run->kills_each > 0 ? run->kills_each : (uint64_t)run->options.duration_ms * EACH_HOUR / 3600000;
+    int64_t needed = 0, pause_ms;
+
+    for (enum role role = 0; role < ROLES; role++) {
+        const uint64_t kills = run->siege.kills[role];
+
+        needed += (siege_absent(&run->siege) & 1u << role) == 0 && kills < each ? (int64_t)(each - kills) : 0;
+    }
+    needed = needed * 100 / BLOWS_KILL_SHARE;
+    pause_ms =
+        needed == 0 || left_ms <= 0 || elapsed_ms < 1 ? PAUSE_MOST_MS : left_ms * run->storm_ms / elapsed_ms / needed;
+    run->dealer.pause_ms = pause_ms < PAUSE_LEAST_MS  ? PAUSE_LEAST_MS
+                           : pause_ms > PAUSE_MOST_MS ? PAUSE_MOST_MS
+                                                      : pause_ms;
+}
+
 static bool
 next_blow(struct run *run, struct blow *ret_blow)
 {
     char line[LINE_MOST];
 
     if (run->replay == NULL) {
+        if (run->is_long) {
+            keep_pace(run);
+        }
         *ret_blow = blows_draw(&run->dealer);
         return true;
     }
@@ -69,7 +103,7 @@ next_blow(struct run *run, struct blow *ret_blow)
 static void
 storm(struct run *run)
 {
-    int64_t due_ns = gr_now_ns();
+    int64_t due_ns = gr_now_ns(), since_ns = due_ns;
     struct blow blow;
 
     while (goes_on(run) && next_blow(run, &blow)) {
@@ -84,9 +118,12 @@ storm(struct run *run)
             blows_write(run->record, &blow);
             (void)fflush(run->record); /* it is there when this process dies */
         }
+        run->storm_ms += (gr_now_ns() - since_ns) / 1000000;
+        since_ns = gr_now_ns();
         if (blow.kind == BLOW_REST) {
             siege_rest(&run->siege);
             siege_load(&run->siege);
+            since_ns = gr_now_ns();
         } else {
             siege_strike(&run->siege, &blow);
         }
@@ -162,11 +199,15 @@ static void
 prepare_blows(struct run *run)
 {
     int64_t duration = run->options.duration_ms;
-    bool is_long = duration >= 60000 || run->kills_each > 0;
+    bool is_long = run->is_long = duration >= 60000 || run->kills_each > 0;
 
     run->dealer = (struct dealer){.seed = run->options.seed,
-                                  .pause_ms = is_long ? 600 : 250,
+                                  .pause_ms = is_long ? PAUSE_MOST_MS : 250,
                                   .rest_ms = is_long ? 20000 : duration,
+                                  .upgrade_ms = run->plain ? 0
+                                                : is_long  ? 45000
+                                                           : duration / 2,
+                                  .kills = run->siege.kills,
                                   .stop_least_ms = is_long ? 1000 : 100,
                                   .stop_most_ms = is_long ? 10000 : 500,
                                   .standby = true,
@@ -207,6 +248,7 @@ run_whole(struct cli *cli)
     }
     if (siege_calm(&run->siege)) {
         siege_load(&run->siege);
+        run->begin_ns = gr_now_ns();
         run->end_ns = gr_deadline_ns(run->options.duration_ms);
         storm(run);
     }

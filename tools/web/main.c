@@ -85,6 +85,16 @@ read_left(struct server_options *asked, char left[SERVER_URL_MAX])
     free(text);
 }
 
+/* Somebody else has the port of the page that was killed, and may have heard its secrets from browsers: they open nothing more. */
+static void
+forget_left(const struct gr_instance *instance)
+{
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof path, "%s/" URL_FILE, instance->runtime);
+    (void)unlink(path);
+}
+
 /* Of a file that leads to the page: every user of the machine can read the arguments of a browser, and so a token there. */
 static void
 open_browser(const struct gr_instance *instance, const char *url, char ret_path[PATH_MAX])
@@ -175,6 +185,9 @@ main(int argc, char **argv)
     }
     if (err != GRANARY_OK) {
         (void)fprintf(stderr, "granary: web: %s\n", granary_error_message());
+        if (err == GRANARY_EEXIST && arguments.die_with_parent) {
+            forget_left(&arguments.options.instance);
+        }
         gr_daemon_say_error(&arguments.ready_fd, err);
     } else {
         serve(&arguments, server, stop_fd);

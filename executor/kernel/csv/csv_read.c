@@ -29,24 +29,16 @@ struct reader {
     bool lists;                /* ... but listed, and nothing else is */
 };
 
-/* What stands behind the file's name: the line. */
 static const char *
-print_line(const struct reader *reader, const char *place, char text[64])
+print_line(const struct reader *reader, const char *place, char text[CSV_LINE_BYTES])
 {
-    unsigned long long line = reader->first_line + csv_text_line(&reader->text, place);
-
-    if (reader->lines_from > 0) {
-        (void)snprintf(text, 64, ", line %llu from byte %lld on", line, (long long)reader->lines_from);
-    } else {
-        (void)snprintf(text, 64, ":%llu", line);
-    }
-    return text;
+    return csv_print_line(reader->first_line + csv_text_line(&reader->text, place), reader->lines_from, text);
 }
 
 static granary_err
 fail_at(const struct reader *reader, const char *place, granary_err err, const char *what)
 {
-    char line[64];
+    char line[CSV_LINE_BYTES];
 
     return gr_fail(err, "%s%s: %s", reader->text.path, print_line(reader, place, line), what);
 }
@@ -55,7 +47,7 @@ static granary_err
 fail_value(const struct reader *reader, const struct csv_builder *builder, const struct csv_field *field)
 {
     int shown = field->size > 60 ? 60 : (int)field->size;
-    char line[64];
+    char line[CSV_LINE_BYTES];
 
     return gr_fail(GRANARY_ETYPE, "%s%s: column '%s': '%.*s%s' is not %s; " GR_CSV_REMEDY, reader->text.path,
                    print_line(reader, reader->text.record, line), builder->name, shown, field->bytes,
@@ -163,7 +155,7 @@ read_record(struct reader *reader)
         reader->fields = position;
     }
     if ((position != reader->fields && reader->checks == NULL) || position < reader->by_field_count) {
-        char line[64];
+        char line[CSV_LINE_BYTES];
 
         return gr_fail(GRANARY_EINVAL, "%s%s: %zu fields, the records before have %zu", text->path,
                        print_line(reader, text->record, line), position, reader->fields);

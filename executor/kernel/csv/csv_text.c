@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -252,4 +254,15 @@ csv_field_quoted(struct csv_text *text, struct csv_field *ret_field)
         ret_field->last = true;
         text->at = text->end;
     }
+}
+
+const char *
+csv_print_line(uint64_t line, int64_t from, char text[CSV_LINE_BYTES])
+{
+    if (from > 0) {
+        (void)snprintf(text, CSV_LINE_BYTES, ", line %" PRIu64 " from byte %" PRId64 " on", line, from);
+    } else {
+        (void)snprintf(text, CSV_LINE_BYTES, ":%" PRIu64, line);
+    }
+    return text;
 }

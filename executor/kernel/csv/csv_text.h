@@ -103,6 +103,11 @@ csv_field_next(struct csv_text *text, struct csv_field *ret_field)
     csv_field_end(text, p, ret_field);
 }
 
+enum { CSV_LINE_BYTES = 64 };
+
+/* What stands behind a file's name for a line. from: the byte from which lines are counted; 0: from the first. Returns text. */
+const char *csv_print_line(uint64_t line, int64_t from, char text[CSV_LINE_BYTES]);
+
 /* Whether a field's text means null. */
 static inline bool
 csv_is_null(const struct csv_text *text, const char *bytes, size_t size)

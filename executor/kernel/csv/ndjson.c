@@ -418,8 +418,9 @@ kernel_ndjson_read(struct gr_kernel_call *call, const struct gr_chunk_ndjson_rea
     if (err == GRANARY_OK) {
         err = read_lines(&lines, &reader.records, read_value, end_record, &reader);
         err = err == GRANARY_OK ? err
-                                : gr_fail_in(err, "%s:%llu", lines.path,
-                                             (unsigned long long)((uint64_t)params->line + lines.number - 1));
+                                : gr_fail_in(err, "%s%s", lines.path,
+                                             csv_print_line((uint64_t)params->line + lines.number - 1,
+                                                            params->lines_from, (char[CSV_LINE_BYTES]){0}));
     }
     if (err == GRANARY_OK) {
         err = reader_finish(&reader, &frame);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -135,17 +136,37 @@ gr_daemon_follow(pid_t parent, int signal)
 
 /* ---- one of its kind ---- */
 
-/* Its holder's pid stands first in it. */
+/* Whose process it is; -1: it cannot be told. */
+static int64_t
+user_of(pid_t pid)
+{
+    char path[64];
+    char *text = NULL;
+    const char *at;
+    size_t size;
+    int64_t uid = -1;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    if (gr_file_read(path, 1 << 16, &text, &size) == GRANARY_OK && (at = strstr(text, "\nUid:")) != NULL) {
+        (void)sscanf(at, "\nUid: %" SCNd64, &uid);
+    }
+    free(text);
+    return uid;
+}
+
+/* Its holder's pid stands first in it. A process of somebody else than the file's owner is not believed to be that. */
 static pid_t
-read_holder(int fd)
+read_holder(int fd, uid_t owner)
 {
     char text[32] = "";
     pid_t holder = 0;
+    int64_t user = -1;
 
     if (pread(fd, text, sizeof text - 1, 0) > 0) {
         holder = (pid_t)strtol(text, NULL, 10);
     }
-    return holder > 0 ? holder : -1; /* it has just begun and has not written it */
+    user = holder > 0 ? user_of(holder) : -1;
+    return holder > 0 && (user == -1 || user == (int64_t)owner) ? holder : -1; /* or it has just begun */
 }
 
 granary_err
@@ -159,10 +180,15 @@ gr_daemon_lock(const char *path, bool create, int *ret_fd, pid_t *ret_holder)
         if (fd < 0) {
             return gr_fail_errno("%s", path);
         }
+        if (fstat(fd, &held) == 0 && held.st_uid != geteuid() && geteuid() != 0) {
+            gr_fd_close(&fd);
+            return gr_fail(GRANARY_EPERM, "%s belongs to uid %u: it locks nothing of this user", path,
+                           (unsigned)held.st_uid);
+        }
         if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
             err = errno == EWOULDBLOCK ? GRANARY_EBUSY : gr_fail_errno("%s", path);
             if (err == GRANARY_EBUSY && ret_holder != NULL) {
-                *ret_holder = read_holder(fd);
+                *ret_holder = read_holder(fd, held.st_uid);
             }
             gr_fd_close(&fd);
             return err;

@@ -12,7 +12,7 @@ column_settle(granary_column *column, struct gr_directory_column *place, int64_t
 {
     column->rows = rows;
     column->null_count = column->dtype == GRANARY_NULLTYPE ? rows : 0;
-    if (place->validity_size > 0) {
+    if (column->validity != NULL) {
         bits_trim((uint8_t *)(uintptr_t)column->validity, rows);
         column->null_count = rows - bits_count(column->validity, rows);
         column->validity = column->null_count == 0 ? NULL : column->validity;
@@ -40,12 +40,16 @@ gr_arrow_settle(int64_t rows, void *data, uint64_t data_size, void *meta, uint64
     if (err != GRANARY_OK) {
         return err;
     }
+    plan = arrow_plan_file(frame);
+    if (rows > frame->rows || plan.body > data_size) { /* somebody else has written the directory */
+        gr_frame_destroy(frame);
+        return gr_fail(GRANARY_ECORRUPT, "frame: its directory is not that of its file");
+    }
     places = calloc(frame->count + 1, sizeof *places);
     if (places == NULL) {
         gr_frame_destroy(frame);
         return gr_fail(GRANARY_ENOMEM, "frame: out of memory");
     }
-    plan = arrow_plan_file(frame);
     frame->rows = rows;
     for (size_t i = 0; i < frame->count; i++) {
         gr_directory_get(meta, i, &places[i]);

@@ -1,4 +1,4 @@
-/* Types of the halves of products and factorisations of tall matrices. */
+/* Types of the halves of products and factorisations of tall matrices, and of what is dealt along an axis. */
 #include "graph/tensor/tall.h"
 #include "base/error.h"
 #include "graph/infer/private.h"
@@ -69,6 +69,40 @@ infer_product_combine(const struct gr_node *node, const struct gr_node_type *con
 }
 
 const struct gr_operator gr_op_product_combine = {.infer = infer_product_combine};
+
+static granary_err
+infer_product_rows(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    int64_t rows = GR_NODE_PARAMS(product_rows, node->node)->rows;
+    granary_err err = infer_matmul(node, inputs, type);
+
+    if (err == GRANARY_OK && type->dims != 2) {
+        err = gr_fail(GRANARY_EINVAL, "it needs two matrices, not tensors of %d dimensions", type->dims);
+    }
+    return err == GRANARY_OK && type->shape[0] > rows
+               ? gr_fail(GRANARY_EINVAL, "parameter 'rows' is %lld, and the part has %lld rows", (long long)rows,
+                         (long long)type->shape[0])
+               : err;
+}
+
+const struct gr_operator gr_op_product_rows = {.infer = infer_product_rows};
+
+static granary_err
+infer_shuffle_axis(const struct gr_node *node, const struct gr_node_type *const *inputs, struct gr_node_type *type)
+{
+    int64_t axis = GR_NODE_PARAMS(shuffle_axis, node->node)->axis;
+    int dims = inputs[0]->dims;
+
+    (void)type; /* objects have none */
+    return gr_type_is_unsized(inputs[0])
+               ? gr_fail(GRANARY_EINVAL, "how large its input '%.100s' is turns out only when it has run",
+                         node->node->inputs[0])
+           : axis < -dims || axis >= dims
+               ? gr_fail(GRANARY_EINVAL, "parameter 'axis' is %lld, and there are %d dimensions", (long long)axis, dims)
+               : GRANARY_OK;
+}
+
+const struct gr_operator gr_op_shuffle_axis = {.infer = infer_shuffle_axis};
 
 /* Rows of all r: those of the last block may be fewer. Errors: EINVAL */
 static granary_err

@@ -51,6 +51,9 @@ fail_log(const struct learn *learn, const char *what)
 granary_err
 index_add_chunk(struct index *index, struct index_chunk chunk)
 {
+    if (chunk.first > (uint64_t)INT64_MAX - chunk.capacity) {
+        return gr_fail(GRANARY_ECORRUPT, "rows have the numbers from %llu on", (unsigned long long)chunk.first);
+    }
     if (!gr_grow(&index->chunks, &index->room, index->count, sizeof chunk)) {
         return gr_fail(GRANARY_ENOMEM, "out of memory");
     }

@@ -195,7 +195,8 @@ pieces_replay(struct restore *restore, struct gr_mutable *page, bool truncate)
 
     err = err == GRANARY_OK ? replay_begin(restore->client, restore->table, page, schema, &restore->replay) : err;
     err = err == GRANARY_OK ? take_pieces(restore) : err;
-    if (truncate && (err == GRANARY_ECORRUPT || err == GRANARY_EIO)) {
+    /* Without columns nothing is taken, and nothing of it goes. */
+    if (truncate && restore->replay != NULL && (err == GRANARY_ECORRUPT || err == GRANARY_EIO)) {
         err = pieces_drop(restore->client, restore->table, restore->next, &dropped);
     }
     FAULT_STEP(restore_taken);

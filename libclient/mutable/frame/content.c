@@ -404,7 +404,7 @@ static granary_err
 group_frame(const struct content *content, size_t first, size_t last, granary_frame **ret_frame)
 {
     const granary_mutable *table = content->table;
-    struct chunks chunks = {.table = table, .run = content->runs.run + first};
+    struct chunks chunks = {.table = table, .run = first == last ? NULL : &content->runs.run[first]};
     granary_frame *frame = NULL;
     int64_t rows = 0;
     granary_err err = chunks_get(&chunks, last - first);

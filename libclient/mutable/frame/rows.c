@@ -20,6 +20,7 @@ struct rows_column {
     char *values;
     int32_t *offsets;
     int32_t text_room;
+    int32_t text_end; /* of a write: where its texts begin, as it was checked */
 };
 
 /* ---- a chunk ---- */
@@ -131,21 +132,20 @@ make_empty(const granary_frame *schema, const granary_column *columns, int64_t f
     return gr_frame_give(frame, err, ret_frame);
 }
 
-/* Where the columns lie, from the directory that was written. */
+/* Where the columns lie, from the directory that was written, and which others may write once the object is sealed. */
 static void
-find_columns(struct rows_writer *rows, const granary_frame *schema)
+find_columns(const granary_buffer *buffer, const granary_frame *schema, struct rows_column *columns)
 {
-    for (size_t i = 0; i < rows->count; i++) {
-        struct rows_column *column = &rows->columns[i];
+    for (size_t i = 0; i < schema->count; i++) {
         struct gr_directory_column place;
 
-        gr_directory_get(rows->object.meta, i, &place);
-        *column = (struct rows_column){
+        gr_directory_get(buffer->meta, i, &place);
+        columns[i] = (struct rows_column){
             .dtype = schema->columns[i].view.dtype,
             .size = gr_dtype_size(schema->columns[i].view.dtype),
-            .validity = (uint8_t *)rows->object.data + place.validity_offset,
-            .values = (char *)rows->object.data + place.values_offset,
-            .offsets = (int32_t *)(void *)((char *)rows->object.data + place.offsets_offset),
+            .validity = (uint8_t *)buffer->data + place.validity_offset,
+            .values = (char *)buffer->data + place.values_offset,
+            .offsets = (int32_t *)(void *)((char *)buffer->data + place.offsets_offset),
             .text_room = (int32_t)place.values_size,
         };
     }
@@ -176,6 +176,7 @@ rows_begin(struct rows_writer *rows, granary_client *client, granary_id table, u
     }
     if (err == GRANARY_OK) {
         gr_arrow_write_passing(frame, buffer.data, buffer.meta);
+        find_columns(&buffer, schema, places);
         err = kept_seal(client, table, &buffer, &object);
     }
     gr_frame_destroy(frame);
@@ -187,7 +188,6 @@ rows_begin(struct rows_writer *rows, granary_client *client, granary_id table, u
     rows_end(rows);
     *rows = (struct rows_writer){
         .object = object, .number = number, .capacity = capacity, .columns = places, .count = schema->count};
-    find_columns(rows, schema);
     return GRANARY_OK;
 }
 
@@ -242,14 +242,19 @@ bits_write_ones(uint8_t *bits, int64_t at, int64_t count)
     }
 }
 
-/* How many of the rows have room for their texts. */
+/* How many of the rows have room for their texts. None when the end of the texts so far, which others may write, is none. */
 static int64_t
-rows_that_fit(const struct rows_writer *rows, const granary_column *columns, int64_t from, int64_t count)
+rows_that_fit(struct rows_writer *rows, const granary_column *columns, int64_t from, int64_t count)
 {
     for (size_t i = 0; i < rows->count; i++) {
-        const struct rows_column *to = &rows->columns[i];
-        int64_t at = gr_dtype_is_text(to->dtype) ? to->offsets[rows->rows] : 0;
+        struct rows_column *to = &rows->columns[i];
+        int64_t at = 0;
 
+        if (gr_dtype_is_text(to->dtype)) {
+            to->text_end = __atomic_load_n(&to->offsets[rows->rows], __ATOMIC_RELAXED);
+            at = to->text_end;
+            count = at < 0 ? 0 : count;
+        }
         for (int64_t row = 0; gr_dtype_is_text(to->dtype) && row < count; row++) {
             size_t length = 0;
 
@@ -266,14 +271,17 @@ rows_that_fit(const struct rows_writer *rows, const granary_column *columns, int
 static void
 write_texts(struct rows_column *to, uint32_t at, const granary_column *column, int64_t from, int64_t count)
 {
+    int32_t end = to->text_end;
+
     for (int64_t row = 0; row < count; row++) {
         size_t length = 0;
         const char *text = granary_column_text(column, from + row, &length);
 
         if (length > 0) {
-            memcpy(to->values + to->offsets[at + row], text, length);
+            memcpy(to->values + end, text, length);
         }
-        to->offsets[at + row + 1] = to->offsets[at + row] + (int32_t)length;
+        end += (int32_t)length;
+        to->offsets[at + row + 1] = end;
     }
 }
 

@@ -8,6 +8,7 @@
 
 #define PORTABLE_HEADER_BYTES 64u
 #define PORTABLE_RECORD_BYTES 16u
+#define PORTABLE_ID_AT        16u        /* of the header's bytes */
 #define PORTABLE_CHUNK_BYTES  (1u << 20) /* of an export; imports take what lies between: */
 #define PORTABLE_CHUNK_MOST   (16u << 20)
 #define PORTABLE_CHUNK_LEAST  (64u << 10)

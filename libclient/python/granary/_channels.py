@@ -1,6 +1,8 @@
 """Channels: processes hand one another values, in order, through shared memory."""
 from __future__ import annotations
 
+import secrets
+import struct
 from typing import Any, Dict, Iterator, Optional
 
 from . import _functions, _packed, _values
@@ -10,6 +12,10 @@ from ._session import Session, milliseconds
 from ._waits import Handles, Steps
 
 _OPEN, _BROADCAST = 1, 2
+_SEAL = "granary.pickles"
+"""A counter of the session. Its number stands before each pickle in a channel: whoever only has bytes to put does not know it."""
+_PICKLED = struct.Struct("<8sQ48x")  # buffers stay where they may be read in place
+_MAGIC = b"granpkc1"
 _OBJECT_BYTES = 1 << 16  # an array from here on is an object, which readers map
 
 
@@ -41,6 +47,7 @@ class Channel:
     def __init__(self, session: Session, name: str, broadcast: Optional[bool], ring_bytes: int, objects: int) -> None:
         self.session = session
         self.name = name
+        self._number = 0
         flags = _OPEN | (_BROADCAST if broadcast else 0)
 
         def opens() -> Any:
@@ -70,7 +77,7 @@ class Channel:
             ref = self.session.put(value)
             handle.put_object(ref.id, limit)  # the channel refers to it now
         else:
-            handle.put(_functions.pack_arguments(value).tobytes(), limit)
+            handle.put(_PICKLED.pack(_MAGIC, self._seal()) + _functions.pack_arguments(value).tobytes(), limit)
 
     def seal(self) -> None:
         """No message may be put any more: readers get what is there, and then end."""
@@ -100,7 +107,17 @@ class Channel:
     def _value(self, data: Any, id: Optional[bytes]) -> Any:
         if id is not None:
             return None if data is None else _values.get(data, self.session)
-        return _packed.unpack(memoryview(data)) if _packed.is_packed(memoryview(data)) else data
+        flat = memoryview(data)
+        is_pickle = flat.nbytes >= _PICKLED.size and _PICKLED.unpack_from(flat) == (_MAGIC, self._seal())
+        return _packed.unpack(flat[_PICKLED.size :]) if is_pickle else data
+
+    def _seal(self) -> int:
+        """The session's number that pickles have, which the first channel makes."""
+        if self._number == 0:
+            counter = self.session.counter(_SEAL)
+            counter.set_if(0, secrets.randbits(62) + 1)
+            self._number = counter.get()
+        return self._number
 
     def get(self, timeout: Optional[float] = None) -> Any:
         """The value of the next message: bytes as bytes, large ones as a memoryview of the store; see receive()."""

@@ -29,6 +29,8 @@ _LINGER = 0.1  # seconds that a lane waits for calls
 _LIFE = 1.0  # seconds after which it takes no more
 _LOOK = 0.5  # how often it is looked whether a lane that has not begun still will
 
+_GREETING = 5.0  # for a slot to say which one it is
+
 _STORED = 1 << 20  # bytes from which on they go through the store
 _HEAD = struct.Struct("<IQ")  # INLINE or STORED; bytes that follow
 _INLINE, _OBJECT = 1, 2
@@ -153,14 +155,16 @@ class LaneDispatcher(Dispatcher):
             except socket.timeout:
                 self._look()
                 continue
-            sock.settimeout(None)
+            sock.settimeout(_GREETING)
             try:
-                token, _, theirs = bytes(wire.receive(sock, 65)).decode("ascii", "replace").partition(" ")
+                token, _, key = bytes(wire.receive(sock, 65) if wire.is_own(sock) else b"").partition(b" ")
             except (EOFError, OSError):
-                token = ""
-            if not secrets.compare_digest(token, self.token):
+                token = b""
+            if not secrets.compare_digest(token, self.token.encode()):
                 sock.close()
                 continue
+            sock.settimeout(None)
+            theirs = key.decode()
             with self.lock:
                 self.begun ^= {theirs}
             try:

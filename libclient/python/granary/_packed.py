@@ -81,11 +81,6 @@ def pack(value: Any, dumps: Optional[Callable[..., bytes]] = None) -> Packed:
     return layout(data, flat)
 
 
-def is_packed(data: memoryview) -> bool:
-    """Whether bytes begin as a packed object does."""
-    return data.nbytes >= _HEAD.size and bytes(data[:8]) == MAGIC
-
-
 def unpack(data: memoryview, writable: bytes = b"") -> Any:
     """The value again; its buffers are parts of data, read-only when data is. Those that are to be writable are copies then."""
     magic, size, count = _HEAD.unpack_from(data, 0)

@@ -14,8 +14,8 @@ _token = secrets.token_hex(8)
 """Of this process: it has slots of its own, in which modules are as they were when it came."""
 
 
-_BOOT = "import sys; sys.path.insert(0, {!r}); import runpy; runpy.run_module('granary._slot', run_name='__main__', alter_sys=True)"
-"""`-m granary._slot`, also of an interpreter that heeds no PYTHONPATH (-I, -E)."""
+_BOOT = "import sys; sys.path[:] = [{!r}, *filter(None, sys.path)]; import runpy; runpy.run_module('granary._slot', run_name='__main__', alter_sys=True)"
+"""`-m granary._slot`, also of an interpreter that heeds no PYTHONPATH (-I, -E). Nothing is imported from where an executor happens to be."""
 
 
 def _package() -> str:

@@ -6,6 +6,10 @@ from typing import Any
 from . import _functions, _packed
 from ._ref import collecting
 
+PICKLED = b"granary python pickle"
+"""Metadata of an object that put() pickled. Bytes that only look like one came from anywhere: no pickle is loaded of them."""
+
+
 def is_array(value: Any) -> bool:
     """Whether it is a NumPy array, without importing NumPy."""
     return type(value).__module__.partition(".")[0] in ("numpy", "granary") and hasattr(value, "__array_interface__") and hasattr(value, "dtype")
@@ -43,7 +47,7 @@ def put(client: Any, id: bytes, value: Any, options: dict[str, Any]) -> None:
     else:
         with collecting(client) as contained:
             packed = _functions.pack_arguments(value)
-        write(client, id, packed.pieces, packed.size, {**options, "contains": contained})
+        write(client, id, packed.pieces, packed.size, {**options, "contains": contained, "meta_size": len(PICKLED)}, PICKLED)
 
 
 def _is_tensor(value: Any) -> bool:
@@ -70,10 +74,11 @@ def put_frame(client: Any, id: bytes, value: Any, options: dict[str, Any]) -> No
     client.frame_put([given_of(one) for one in columns], len(value), id, **options)
 
 
-def write(client: Any, id: bytes, pieces: Any, size: int, options: dict[str, Any]) -> None:
+def write(client: Any, id: bytes, pieces: Any, size: int, options: dict[str, Any], meta: bytes = b"") -> None:
     """An object of pieces at offsets; zeros between them."""
     buffer = client.create(id, size, **options)
     try:
+        buffer.set_meta(meta)
         with memoryview(buffer) as to:
             _packed.Packed(size, pieces, b"").write(to)
     except BaseException:
@@ -109,6 +114,6 @@ def get(view: Any, session: Any, ref: Any = None) -> Any:
         from .frames._frame import Frame
 
         return Frame(_Held(session, view), "", [view.id.hex()], [view.frame().rows])  # type: ignore[arg-type]
-    if _packed.is_packed(data):
+    if view.meta == PICKLED:
         return _packed.unpack(data)
     return data

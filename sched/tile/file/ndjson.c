@@ -1,6 +1,7 @@
 /*
  * JSON lines. A line feed always ends a record, so blocks of bytes are ranges at once: executors look at the lines that
- * begin in each, and what they tell is put together, names in the order of the file.
+ * begin in each, and what they tell is put together, names in the order of the file. A part of which all columns are
+ * given is looked at alone.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -33,11 +34,26 @@ enter_infer(struct gr_file *file)
     file->asks = true;
 }
 
-/* Blocks of which all are looked at. A part is read of those that are its own. */
+static bool
+is_complete(const struct gr_file *file)
+{
+    const struct gr_params_read_ndjson *params = GR_NODE_PARAMS(read_ndjson, file->node);
+
+    return params->complete && params->dtypes != NULL && file->is_part &&
+           !((const struct records *)file->own)->is_packed;
+}
+
+/*
+ * Blocks of which all are looked at, in three parts; the one in the middle is read. Of a part whose columns are given
+ * the others are a line, which stands for the columns where nothing is read, and nothing.
+ */
 static granary_err
 cut_blocks(struct gr_file *file)
 {
-    const int64_t bounds[] = {0, file->from, file->to, file->file_bytes};
+    const bool complete = is_complete(file);
+    const int64_t from = file->from == file->to ? 1 : file->from;
+    const int64_t begins[] = {0, file->from, file->to};
+    const int64_t ends[] = {complete && from > 0 ? 1 : file->from, file->to, complete ? file->to : file->file_bytes};
     struct records *records = file->own;
     size_t most = (size_t)(file->file_bytes / file->block_bytes) + 3;
 
@@ -46,10 +62,11 @@ cut_blocks(struct gr_file *file)
     if (records->ranges == NULL || records->types == NULL) {
         return tile_no_memory();
     }
+    records->lines_from = complete ? file->from : 0;
     for (size_t part = 0; part < 3; part++) {
         records->first = part == 1 ? records->range_count : records->first;
-        for (int64_t at = bounds[part]; at < bounds[part + 1]; at += file->block_bytes) {
-            int64_t left = bounds[part + 1] - at;
+        for (int64_t at = begins[part]; at < ends[part]; at += file->block_bytes) {
+            int64_t left = ends[part] - at;
 
             records->ranges[records->range_count++] =
                 (struct gr_csv_range){.offset = at, .size = left < file->block_bytes ? left : file->block_bytes};
@@ -126,6 +143,7 @@ join_ranges(struct gr_file *file, struct union_of_names *all)
     for (size_t r = 0; err == GRANARY_OK && r < records->range_count; r++) {
         const Granary__CsvTypes *types = records->types[r];
 
+        line = r == 1 && records->lines_from > 0 ? 1 : line;
         records->ranges[r].line = line;
         line += types->lines;
         if (types->error[0] != '\0') {
@@ -174,6 +192,36 @@ add_columns(struct gr_file *file, struct union_of_names *all)
 }
 
 static granary_err
+add_given(struct gr_file *file, const struct union_of_names *all)
+{
+    const Granary__Attr *dtypes = GR_NODE_PARAMS(read_ndjson, file->node)->dtypes;
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < dtypes->n_keys; i++) {
+        err = records_add_column(file, dtypes->keys[i], GR_KIND_NULL);
+    }
+    for (uint64_t i = 0; err == GRANARY_OK && i < all->names.count; i++) {
+        size_t size;
+        const char *text = gr_texts_at(&all->names, i, &size);
+        char *name = strndup(text, size);
+        int at = name == NULL ? -1 : gr_schema_find(&file->type.schema, name);
+
+        if (name == NULL) {
+            err = tile_no_memory();
+        } else if (at >= 0) {
+            file->kinds[at] = all->kinds[i];
+        } else if (all->kinds[i] != GR_KIND_NULL) {
+            err = gr_fail(GRANARY_EINVAL,
+                          "node '%s': %s: column '%s' is not in the dtypes, which are said to be complete: it has come "
+                          "since",
+                          file->node->name, file->name, name);
+        }
+        free(name);
+    }
+    return err;
+}
+
+static granary_err
 ndjson_feed(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer)
 {
     const struct records *records = file->own;
@@ -194,7 +242,9 @@ ndjson_feed(struct gr_file *file, size_t job, const ProtobufCBinaryData *answer)
     }
     all = calloc(1, sizeof *all);
     err = all == NULL ? tile_no_memory() : join_ranges(file, all);
-    err = err == GRANARY_OK ? add_columns(file, all) : err;
+    if (err == GRANARY_OK) {
+        err = is_complete(file) ? add_given(file, all) : add_columns(file, all);
+    }
     if (all != NULL) {
         gr_texts_free(&all->names);
     }
@@ -227,8 +277,12 @@ ndjson_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct
 {
     struct gr_chunk_spec spec = {
         .op = GR_CHUNK_ndjson_read, .step = (uint32_t)i, .shared = file_path_attrs(t, file), .outputs = 1};
+    int64_t lines_from = ((const struct records *)file->own)->lines_from;
 
     gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("inode", file->inode));
+    if (lines_from > 0) {
+        gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("lines_from", lines_from));
+    }
     tiling_add_dtypes(t, step, spec.shared);
     return records_tile(t, file, step, &spec, read_attrs, out);
 }

@@ -158,6 +158,14 @@ count_cuts(const struct gr_file *file, const struct range *range)
     return span / 2 < cuts ? 1 : (size_t)cuts;
 }
 
+static int64_t
+begin_of(const struct range *range, size_t cut, size_t cuts)
+{
+    gr_int128 span = (gr_int128)range->most - range->least;
+
+    return (int64_t)(range->least + (span + 1) * (gr_int128)cut / (gr_int128)cuts);
+}
+
 static granary_err
 sqlite_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct gr_step *step, struct gr_tiled *out)
 {
@@ -166,7 +174,6 @@ sqlite_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct
         .op = GR_CHUNK_sqlite_read, .step = (uint32_t)i, .shared = file_path_attrs(t, file), .outputs = 1};
     const struct range range = range_of(file, table);
     size_t cuts = count_cuts(file, &range);
-    uint64_t each = ((uint64_t)range.most - (uint64_t)range.least) / cuts + 1;
     granary_err err = check_columns(file, step);
 
     err = err == GRANARY_OK ? tiled_init(t, out, cuts, true) : err;
@@ -177,13 +184,11 @@ sqlite_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct
     gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("stamp", table->stamp));
     tiling_add_dtypes(t, step, spec.shared);
     for (size_t k = 0; k < cuts; k++) {
-        int64_t from = (int64_t)((uint64_t)range.least + k * each);
-
         spec.own = gr_chunks_attrs(t->chunks);
         if (range.ranged) {
-            gr_attrs_add(t->chunks, spec.own, gr_attr_new_int("from", from));
+            gr_attrs_add(t->chunks, spec.own, gr_attr_new_int("from", begin_of(&range, k, cuts)));
             gr_attrs_add(t->chunks, spec.own,
-                         gr_attr_new_int("to", k + 1 == cuts ? range.most : (int64_t)((uint64_t)from + each - 1)));
+                         gr_attr_new_int("to", k + 1 == cuts ? range.most : begin_of(&range, k + 1, cuts) - 1));
         }
         spec.bytes = (uint64_t)(file->to - file->from) / cuts + 1;
         out->bytes[k] = spec.bytes;

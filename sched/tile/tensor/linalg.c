@@ -96,7 +96,7 @@ rows_of_block(const struct gr_grid *grid)
 {
     int64_t rows = grid->shape[0] > 0 ? grid->shape[0] : 1;
 
-    return gr_factor_is_tall(grid->shape[0], grid->shape[1]) ? gr_factor_block(grid->shape[1]) : rows;
+    return gr_factor_is_tall(grid->shape[0], grid->shape[1]) ? gr_factor_block(grid->shape[0], grid->shape[1]) : rows;
 }
 
 /* Blocks b: q_b, r_b. All r below one another: q', r. Then q_b times its rows of q', for svd of q' times u of r. */
@@ -146,13 +146,18 @@ factor(struct tiling *t, size_t i, struct tile_factors *f)
         f->r = (struct gr_piece){last.op, 1};
         if (svd) {
             struct gr_piece product[2];
+            gr_attrs attrs = gr_chunks_attrs(t->chunks);
+            int64_t over =
+                input->grid->shape[0] - (int64_t)(rows.count - 1) * rows.grid->block[0]; /* in the last block */
+            int64_t stacked = (int64_t)(rows.count - 1) * n + (over < n ? over : n);
 
+            gr_attrs_add(t->chunks, attrs, gr_attr_new_int("strip", gr_product_strip(stacked)));
             last = tall_factor(t, i, GR_CHUNK_svd, &f->r, 1, 3 * square);
             product[0] = top;
             product[1] = last;
             f->r = (struct gr_piece){last.op, 1};
             f->vt = (struct gr_piece){last.op, 2};
-            top = tiling_add(t, i, GR_CHUNK_matmul, 0, product, 2, rows.count * (uint64_t)square);
+            top = tiling_add(t, i, GR_CHUNK_matmul, attrs, product, 2, rows.count * (uint64_t)square);
         }
         tall_apply(t, i, &rows, f->q.pieces, top, 0, f->q.pieces);
         err = gr_chunks_error(t->chunks);

@@ -1,8 +1,8 @@
 /*
  * matmul. How a product is computed follows from its shape (graph/tensor/tall.h): a small right side stays whole, and a very
- * long inner dimension goes by blocks. Of others, each block row of the left side and block column of the right side give a
- * block of the result. An operator multiplies and adds all pairs along the inner dimension. When they are too many to be read
- * at once beside the store's memory, several operators do it, and their results are added.
+ * long inner dimension goes by sums of blocks. Of others, each block row of the left side and block column of the right side
+ * give a block of the result. An operator multiplies and adds all pairs along the inner dimension. When they are too many to
+ * be read at once beside the store's memory, several operators do it, and each begins with the sum of the one before.
  */
 #include <string.h>
 
@@ -10,57 +10,50 @@
 #include "graph/tensor/tall.h"
 #include "tile/tensor/tall.h"
 
-#define READ_PARTS 4 /* an operator reads at most this part of the store's memory */
+#define READ_PARTS     4                  /* an operator reads at most this part of the store's memory */
+#define BLOCK_ELEMENTS (INT64_C(1) << 20) /* what a block has at most, where the store has room for it */
 
 /* Both sides, cut alike along the inner dimension. */
 struct product {
     struct gr_tiled left;
     struct gr_tiled right;
-    size_t pairs_max; /* of one operator */
-    gr_attrs attrs;
-    gr_attrs add;
+    size_t pairs_max;      /* of one operator */
+    gr_attrs attrs, first; /* of the last operator of a block, and of those before */
+};
+
+/* The blocks that a product is computed in: of the left side, and columns of the right one. */
+struct blocks {
+    int64_t strip, rows, inner, columns;
 };
 
 static granary_err
-product_init(struct tiling *t, size_t i, struct product *p)
+product_init(struct tiling *t, size_t i, const struct blocks *blocks, struct product *p)
 {
     const struct gr_step *step = &t->steps->steps[i];
-    const struct gr_tiled *left = &t->tiled[step->inputs[0]];
-    const struct gr_tiled *right = &t->tiled[step->inputs[1]];
-    int64_t rows_columns[2] = {left->grid->block[0], right->grid->block[1]};
-    int64_t inner = left->grid->block[1];
-    int64_t elements = tile_block_elements(t);
-    uint64_t pair_bytes;
-    granary_err err;
+    granary_dtype dtypes[2] = {step->type->dtype, gr_product_sum_dtype(step->type->dtype)};
+    gr_attrs *attrs[2] = {&p->attrs, &p->first};
+    uint64_t pair_bytes =
+        (uint64_t)((blocks->rows + blocks->columns) * blocks->inner) * (uint64_t)tile_element_bytes(t);
+    granary_err err =
+        grid_rechunk(t, i, &t->tiled[step->inputs[0]], (int64_t[8]){blocks->rows, blocks->inner}, &p->left);
 
-    *p = (struct product){.pairs_max = SIZE_MAX, .attrs = gr_chunks_attrs(t->chunks)};
-    gr_attrs_add(t->chunks, p->attrs, gr_attr_new_string("dtype", granary_dtype_name(step->type->dtype)));
-    /* Inputs that are long and thin would give a large result block. */
-    for (int k = 0; k < 2; k++) {
-        const struct gr_grid *grid = k == 0 ? left->grid : right->grid;
-        int64_t theirs = tile_product(grid->block, grid->dims);
-
-        elements = theirs > elements ? theirs : elements;
-    }
-    tile_shrink(rows_columns, 2, elements);
-    err = grid_rechunk(t, i, left, (int64_t[8]){rows_columns[0], inner}, &p->left);
     if (err == GRANARY_OK) {
-        err = grid_rechunk(t, i, right, (int64_t[8]){inner, rows_columns[1]}, &p->right);
+        err = grid_rechunk(t, i, &t->tiled[step->inputs[1]], (int64_t[8]){blocks->inner, blocks->columns}, &p->right);
     }
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    pair_bytes = (uint64_t)((rows_columns[0] + rows_columns[1]) * inner) * (uint64_t)tile_element_bytes(t);
+    p->pairs_max = SIZE_MAX;
     if (t->options->memory_bytes > 0) {
-        p->pairs_max = t->options->memory_bytes / READ_PARTS / pair_bytes;
+        p->pairs_max = t->options->memory_bytes / READ_PARTS / (pair_bytes > 0 ? pair_bytes : 1);
         p->pairs_max = p->pairs_max == 0 ? 1 : p->pairs_max;
     }
-    p->add = gr_chunks_attrs(t->chunks);
-    gr_attrs_add(t->chunks, p->add, gr_attr_new_string("function", "add"));
-    return GRANARY_OK;
+    for (size_t k = 0; k < 2; k++) {
+        *attrs[k] = gr_chunks_attrs(t->chunks);
+        gr_attrs_add(t->chunks, *attrs[k], gr_attr_new_string("dtype", granary_dtype_name(dtypes[k])));
+        gr_attrs_add(t->chunks, *attrs[k], gr_attr_new_int("strip", blocks->strip));
+    }
+    return err;
 }
 
-/* Block (row, column) of the result. pairs has room for twice the inner splits. */
+/* Block (row, column) of the result. pairs has room for twice the inner splits, and a sum. */
 static struct gr_piece
 product_block(struct tiling *t, size_t i, const struct product *p, const int64_t *position, struct gr_piece *pairs,
               uint64_t bytes)
@@ -68,9 +61,9 @@ product_block(struct tiling *t, size_t i, const struct product *p, const int64_t
     size_t inner = (size_t)p->left.grid->splits[1];
     struct gr_piece sum = {0};
 
-    for (size_t from = 0; from < inner; from += p->pairs_max) {
-        size_t many = inner - from < p->pairs_max ? inner - from : p->pairs_max;
-        struct gr_piece part;
+    for (size_t from = 0; from < inner;) {
+        bool last = inner - from <= p->pairs_max;
+        size_t many = last ? inner - from : p->pairs_max;
 
         for (size_t k = 0; k < many; k++) {
             int64_t at = (int64_t)(from + k);
@@ -78,11 +71,9 @@ product_block(struct tiling *t, size_t i, const struct product *p, const int64_t
             pairs[2 * k] = p->left.pieces[grid_number(p->left.grid, (int64_t[]){position[0], at})];
             pairs[2 * k + 1] = p->right.pieces[grid_number(p->right.grid, (int64_t[]){at, position[1]})];
         }
-        part = tiling_add(t, i, GR_CHUNK_matmul, p->attrs, pairs, 2 * many, bytes);
-        sum = from == 0 ? part : tiling_add(t, i, GR_CHUNK_map, p->add, (struct gr_piece[]){sum, part}, 2, bytes);
-        if (many == inner - from) {
-            break; /* from + pairs_max may be too large for a size_t */
-        }
+        pairs[2 * many] = sum;
+        sum = tiling_add(t, i, GR_CHUNK_matmul, last ? p->attrs : p->first, pairs, 2 * many + (from > 0), bytes);
+        from += many;
     }
     return sum;
 }
@@ -134,20 +125,20 @@ tile_stacks(struct tiling *t, size_t i)
 }
 
 static granary_err
-tile_matrices(struct tiling *t, size_t i)
+tile_blocks(struct tiling *t, size_t i, const struct blocks *blocks)
 {
     const struct gr_step *step = &t->steps->steps[i];
     struct gr_tiled *out = &t->tiled[i];
     struct product p;
     struct gr_piece *pairs = NULL;
-    granary_err err = product_init(t, i, &p);
+    granary_err err = product_init(t, i, blocks, &p);
 
-    if (err != GRANARY_OK) {
-        return err;
-    }
-    err = tiled_init_grid(t, out, 2, step->type->shape, (int64_t[8]){p.left.grid->block[0], p.right.grid->block[1]});
     if (err == GRANARY_OK) {
-        pairs = tiling_scratch(t, 2 * (size_t)p.left.grid->splits[1], sizeof *pairs);
+        err =
+            tiled_init_grid(t, out, 2, step->type->shape, (int64_t[8]){p.left.grid->block[0], p.right.grid->block[1]});
+    }
+    if (err == GRANARY_OK) {
+        pairs = tiling_scratch(t, 2 * (size_t)p.left.grid->splits[1] + 1, sizeof *pairs);
         err = pairs == NULL ? tile_no_memory() : GRANARY_OK;
     }
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
@@ -155,6 +146,7 @@ tile_matrices(struct tiling *t, size_t i)
 
         grid_position(out->grid, n, position);
         out->pieces[n] = product_block(t, i, &p, position, pairs, out->bytes[n]);
+        err = gr_chunks_error(t->chunks);
     }
     return err;
 }
@@ -170,19 +162,20 @@ fits(const struct tiling *t, int64_t left, int64_t right, int64_t result)
 
 /* Rows of a block of the left side: whole strips, about as many as it has. */
 static int64_t
-rows_of_strips(const struct tiling *t, const struct gr_grid *left, int64_t width)
+rows_of_strips(const struct tiling *t, const struct gr_grid *left, int64_t width, int64_t strip)
 {
     int64_t elements = tile_block_elements(t), theirs = tile_product(left->block, 2);
-    int64_t rows = (left->block[0] + GR_PRODUCT_STRIP - 1) / GR_PRODUCT_STRIP;
-    int64_t most = (theirs > elements ? theirs : elements) / width / GR_PRODUCT_STRIP;
+    int64_t rows = (left->block[0] + strip - 1) / strip;
+    int64_t most = (theirs > elements ? theirs : elements) / width / strip;
 
     rows = rows > most ? most : rows;
-    return (rows < 1 ? 1 : rows) * GR_PRODUCT_STRIP;
+    return (rows < 1 ? 1 : rows) * strip;
 }
 
 /* The right side is whole. */
 static granary_err
-tile_by_rows(struct tiling *t, size_t i, const struct gr_tiled *left, const struct gr_tiled *right, int64_t rows)
+tile_by_rows(struct tiling *t, size_t i, const struct gr_tiled *left, const struct gr_tiled *right, int64_t rows,
+             int64_t strip)
 {
     const struct gr_step *step = &t->steps->steps[i];
     struct gr_tiled *out = &t->tiled[i];
@@ -197,6 +190,7 @@ tile_by_rows(struct tiling *t, size_t i, const struct gr_tiled *left, const stru
         err = tiled_init_grid(t, out, 2, step->type->shape, (int64_t[8]){strips.grid->block[0], step->type->shape[1]});
     }
     gr_attrs_add(t->chunks, attrs, gr_attr_new_string("dtype", granary_dtype_name(step->type->dtype)));
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("strip", strip));
     for (size_t n = 0; err == GRANARY_OK && n < out->count; n++) {
         const struct gr_piece pair[2] = {strips.pieces[n], whole.pieces[0]};
 
@@ -207,39 +201,98 @@ tile_by_rows(struct tiling *t, size_t i, const struct gr_tiled *left, const stru
 }
 
 static granary_err
-tile_by_sums(struct tiling *t, size_t i, const struct gr_tiled *left, const struct gr_tiled *right, int64_t block)
+tile_by_sums(struct tiling *t, size_t i, const struct gr_tiled *left, const struct gr_tiled *right, int64_t block,
+             int64_t strip)
 {
     granary_dtype dtype = t->steps->steps[i].type->dtype;
     struct gr_piece *pieces = NULL;
     size_t count = 0;
-    granary_err err = tall_products(t, i, left, right, block, dtype, &pieces, &count);
+    granary_err err = tall_products(t, i, left, right, block, strip, dtype, &pieces, &count);
 
     return err == GRANARY_OK ? tall_add_up(t, i, pieces, count, gr_product_sum_dtype(dtype)) : err;
+}
+
+/*
+ * The blocks along the inner dimension and of columns follow from the shape of the whole: they are those in which the larger side
+ * is cut, when nobody says otherwise. So that side need not be copied.
+ */
+static struct blocks
+choose_blocks(const struct tiling *t, int64_t m, int64_t k, int64_t n)
+{
+    int64_t left[2] = {m, k}, right[2] = {k, n};
+    struct blocks blocks = {.strip = gr_product_strip(m)};
+    int64_t strips, most;
+
+    tile_shrink(left, 2, BLOCK_ELEMENTS);
+    tile_shrink(right, 2, BLOCK_ELEMENTS);
+    blocks.inner = m > n ? left[1] : right[0];
+    blocks.columns = right[1];
+    strips = (left[0] + blocks.strip - 1) / blocks.strip;
+    most = tile_block_elements(t) / (blocks.columns > blocks.inner ? blocks.columns : blocks.inner) / blocks.strip;
+    strips = strips > most ? most : strips;
+    blocks.rows = (strips < 1 ? 1 : strips) * blocks.strip;
+    return blocks;
+}
+
+/* Blocks in which both sides are cut already, where the store has no room for others. */
+static struct blocks
+small_blocks(const struct tiling *t, const struct gr_grid *left, const struct gr_grid *right, int64_t strip)
+{
+    int64_t rows_columns[2] = {left->block[0], right->block[1]};
+    int64_t elements = tile_block_elements(t);
+    int64_t theirs[2] = {tile_product(left->block, 2), tile_product(right->block, 2)};
+
+    /* Inputs that are long and thin would give a large result block. */
+    for (int k = 0; k < 2; k++) {
+        elements = theirs[k] > elements ? theirs[k] : elements;
+    }
+    tile_shrink(rows_columns, 2, elements);
+    return (struct blocks){strip, rows_columns[0], left->block[1], rows_columns[1]};
+}
+
+/* m: rows of the whole left side, of which it may be a part. */
+static granary_err
+tile_product_of(struct tiling *t, size_t i, int64_t m)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    const struct gr_tiled *left = &t->tiled[step->inputs[0]], *right = &t->tiled[step->inputs[1]];
+    int64_t own = left->grid->shape[0], k = left->grid->shape[1], n = right->grid->shape[1];
+    int64_t strip = gr_product_strip(m), rows;
+    struct blocks blocks = choose_blocks(t, m, k, n);
+
+    switch (gr_product_way(m, k, n)) {
+    case GR_PRODUCT_BY_ROWS:
+        rows = rows_of_strips(t, left->grid, k > n ? (k > 0 ? k : 1) : (n > 0 ? n : 1), strip);
+        if (fits(t, rows * k, k * n, rows * n)) {
+            return tile_by_rows(t, i, left, right, rows, strip);
+        }
+        break;
+    case GR_PRODUCT_BY_SUMS:
+        rows = gr_product_block(m, n);
+        if (fits(t, own * rows, rows * n, own * n)) {
+            return tile_by_sums(t, i, left, right, rows, strip);
+        }
+        break;
+    case GR_PRODUCT_BY_BLOCKS:
+        if (fits(t, blocks.rows * blocks.inner, blocks.inner * blocks.columns, blocks.rows * blocks.columns)) {
+            return tile_blocks(t, i, &blocks);
+        }
+        break;
+    }
+    blocks = small_blocks(t, left->grid, right->grid, strip);
+    return tile_blocks(t, i, &blocks);
 }
 
 granary_err
 tile_matmul(struct tiling *t, size_t i)
 {
     const struct gr_step *step = &t->steps->steps[i];
-    const struct gr_tiled *left = &t->tiled[step->inputs[0]], *right = &t->tiled[step->inputs[1]];
-    int64_t m = left->grid->shape[0], k = left->grid->shape[1], n = right->grid->shape[1];
-    enum gr_product_way way;
-    int64_t rows;
 
-    if (step->type->dims != 2) {
-        return tile_stacks(t, i);
-    }
-    way = gr_product_way(m, k, n);
-    if (way == GR_PRODUCT_BY_ROWS) {
-        rows = rows_of_strips(t, left->grid, k > n ? (k > 0 ? k : 1) : (n > 0 ? n : 1));
-        if (fits(t, rows * k, k * n, rows * n)) {
-            return tile_by_rows(t, i, left, right, rows);
-        }
-    } else if (way == GR_PRODUCT_BY_SUMS) {
-        rows = gr_product_block(m, n);
-        if (fits(t, m * rows, rows * n, m * n)) {
-            return tile_by_sums(t, i, left, right, rows);
-        }
-    }
-    return tile_matrices(t, i);
+    return step->type->dims != 2 ? tile_stacks(t, i) : tile_product_of(t, i, t->tiled[step->inputs[0]].grid->shape[0]);
+}
+
+granary_err
+tile_product_rows(struct tiling *t, size_t i)
+{
+    return tile_product_of(t, i, GR_STEP_PARAMS(product_rows, &t->steps->steps[i])->rows);
 }

@@ -19,7 +19,7 @@
 
 granary_err
 tall_products(struct tiling *t, size_t i, const struct gr_tiled *left, const struct gr_tiled *right, int64_t block,
-              granary_dtype dtype, struct gr_piece **ret_pieces, size_t *ret_count)
+              int64_t strip, granary_dtype dtype, struct gr_piece **ret_pieces, size_t *ret_count)
 {
     int64_t m = left->grid->shape[0], n = right->grid->shape[1];
     gr_attrs attrs = gr_chunks_attrs(t->chunks);
@@ -35,6 +35,7 @@ tall_products(struct tiling *t, size_t i, const struct gr_tiled *left, const str
         err = pieces == NULL ? tile_no_memory() : GRANARY_OK;
     }
     gr_attrs_add(t->chunks, attrs, gr_attr_new_string("dtype", granary_dtype_name(gr_product_sum_dtype(dtype))));
+    gr_attrs_add(t->chunks, attrs, gr_attr_new_int("strip", strip));
     for (size_t b = 0; err == GRANARY_OK && b < sides[0].count; b++) {
         const struct gr_piece pair[2] = {sides[0].pieces[b], sides[1].pieces[b]};
 
@@ -92,8 +93,8 @@ tile_product_partial(struct tiling *t, size_t i)
     const struct gr_tiled *left = &t->tiled[step->inputs[0]], *right = &t->tiled[step->inputs[1]];
     struct gr_piece *pieces = NULL;
     size_t count = 0;
-    granary_err err = tall_products(t, i, left, right, GR_STEP_PARAMS(product_partial, step)->block, step->type->dtype,
-                                    &pieces, &count);
+    granary_err err = tall_products(t, i, left, right, GR_STEP_PARAMS(product_partial, step)->block,
+                                    gr_product_strip(left->grid->shape[0]), step->type->dtype, &pieces, &count);
 
     if (err == GRANARY_OK) {
         err = tiled_init_grid(t, &t->tiled[i], 2, step->type->shape,

@@ -4,9 +4,11 @@
 
 #include "tile/tensor/tensor.h"
 
-/* Left (m x k) times right (k x n) as a sum of products of `block` columns and rows: a piece for each block. Errors: EINVAL, ENOMEM */
-granary_err tall_products(struct tiling *t, size_t i, const struct gr_tiled *left, const struct gr_tiled *right,
-                          int64_t block, granary_dtype dtype, struct gr_piece **ret_pieces, size_t *ret_count);
+/* Left (m x k) times right (k x n) as a sum of products of `block` columns and rows: a piece for each block.
+ * strip: rows of the left side that are multiplied at once. Errors: EINVAL, ENOMEM */
+granary_err
+tall_products(struct tiling *t, size_t i, const struct gr_tiled *left, const struct gr_tiled *right, int64_t block,
+              int64_t strip, granary_dtype dtype, struct gr_piece **ret_pieces, size_t *ret_count);
 /* The sum of m x n pieces, in that dtype, as the step's only piece. Errors: EINVAL, ENOMEM */
 granary_err tall_add_up(struct tiling *t, size_t i, struct gr_piece *pieces, size_t count, granary_dtype summed);
 

@@ -361,6 +361,48 @@ tile_view(struct tiling *t, size_t i)
     return err;
 }
 
+/* A chunk for each part along the axis, as `split` cuts it. */
+granary_err
+tile_shuffle_axis(struct tiling *t, size_t i)
+{
+    const struct gr_step *step = &t->steps->steps[i];
+    const struct gr_params_shuffle_axis *params = GR_STEP_PARAMS(shuffle_axis, step);
+    const struct gr_node_type *type = t->steps->steps[step->inputs[0]].type;
+    const struct gr_tiled *in = &t->tiled[step->inputs[0]];
+    Granary__Attr *attrs[] = {gr_attr_new_int("axis", params->axis), gr_attr_new_int("parts", params->parts),
+                              gr_attr_new_int("align", params->align), gr_attr_new_int("part", 0)};
+    const size_t count = sizeof attrs / sizeof attrs[0];
+    granary_err err = tiled_init(t, &t->tiled[i], (size_t)params->parts, false);
+
+    for (size_t k = 0; k < count && err == GRANARY_OK; k++) {
+        err = attrs[k] == NULL ? tile_no_memory() : GRANARY_OK;
+    }
+    for (size_t p = 0; err == GRANARY_OK && p < t->tiled[i].count; p++) {
+        struct gr_view view = {.joined = -1};
+        struct gr_tiled part;
+
+        attrs[count - 1]->ints[0] = (int64_t)p;
+        err = gr_view_make(GR_TILE_split, attrs, count, &type, 1, &view);
+        if (err == GRANARY_OK) {
+            err = tiled_init_grid(t, &part, view.dims, view.shape, view.shape);
+        }
+        if (err == GRANARY_OK) {
+            err = fill_block(t, i, &view, &in, 0, &part);
+        }
+        if (err == GRANARY_OK) {
+            t->tiled[i].pieces[p] = part.pieces[0];
+            t->tiled[i].bytes[p] = part.bytes[0];
+        }
+        gr_view_fini(&view);
+    }
+    for (size_t k = 0; k < count; k++) {
+        if (attrs[k] != NULL) {
+            granary__attr__free_unpacked(attrs[k], NULL);
+        }
+    }
+    return err;
+}
+
 #define TENSOR_VIEW(name, min, max, summary) TILE_AS(name, tile_view(t, i))
 #include "contract/tensor_views.def"
 #undef TENSOR_VIEW

@@ -347,8 +347,18 @@ class Plans(ClusterTest):
         summed = self.client.submit(_drive.fragment, second, 0, [['in', 'all', [made]]], key=second.key(0), workers=other)
         self.assertEqual(int(_results.without(self.client, summed)), 499999 * 250000)
 
+    def released(self, litter):
+        """A handle goes with its task, although litter() has left it somewhere on its node."""
+        source = stage('litter', {'out': {'op': 'arange', 'stop': 1000}})
+        first = _plan.Plan.of(plan(source)).stages['litter']
+        made = self.client.submit(_drive.fragment, first, 0, [], key=first.key(0), workers=[self.cluster.address('n1')])
+        made.result()
+        self.client.run(litter, made.key, workers=[self.cluster.address('n1')])
+        del made
+        until(lambda: not self.cluster.left(), 'the end of graphs and objects')
+
     def test_a_handle_in_garbage(self):
-        """Dask has released it, and an error that refers to itself has it. Nothing else would make the node collect that."""
+        """An error that refers to itself has it. Nothing else would make the node collect that."""
         def litter(key, dask_worker):
             import gc
 
@@ -361,14 +371,24 @@ class Plans(ClusterTest):
 
             gc.enable()
 
-        source = stage('litter', {'out': {'op': 'arange', 'stop': 1000}})
-        first = _plan.Plan.of(plan(source)).stages['litter']
-        made = self.client.submit(_drive.fragment, first, 0, [], key=first.key(0), workers=[self.cluster.address('n1')])
-        made.result()
         self.addCleanup(self.client.run, tidy)
-        self.client.run(litter, made.key, workers=[self.cluster.address('n1')])
-        del made
-        until(lambda: not self.cluster.left(), 'the end of graphs and objects')
+        self.released(litter)
+
+    def test_a_handle_in_a_log(self):
+        """Dask keeps what a worker has logged, with the frames of errors. It can be asked for still."""
+        def litter(key, dask_worker):
+            import logging
+
+            try:
+                handle = dask_worker.data[key]
+                handle.chunks[1000]
+            except IndexError:
+                logging.getLogger('distributed.worker').exception('%s is short', handle)
+
+        self.released(litter)
+        (logged,) = self.client.get_worker_logs(workers=[self.cluster.address('n1')]).values()
+        (text,) = [text for _, text in logged if 'is short' in text]
+        self.assertIn('IndexError', text)
 
     def test_strangers_get_nothing(self):
         strangers_get_nothing(self)
@@ -381,7 +401,8 @@ def strangers_get_nothing(test):
     made, _ = test.moved(0, 'stranger')
     origin = made.result().origin
     with socket.create_connection((origin.host, origin.port), 10) as one:
-        one.sendall(bytes(16) + b'\0\0\0\1' + made.result().chunks[0].id)
+        test.assertEqual(len(one.recv(16, socket.MSG_WAITALL)), 16)
+        one.sendall(bytes(16) + b'\0\0\0\1' + made.result().chunks[0].id + bytes(32))
         one.settimeout(10)
         try:
             test.assertEqual(one.recv(1), b'')
@@ -419,10 +440,10 @@ def _spoiled(node, count):
     if not hasattr(server, 'honest'):
         server.honest = server._answer
 
-        def answer(one):
+        def answer(one, *wanted):
             server.answers += 1
             if server.spoil <= 0:
-                return server.honest(one)
+                return server.honest(one, *wanted)
             server.spoil -= 1
             ours, theirs = socket.socketpair()
 
@@ -438,7 +459,7 @@ def _spoiled(node, count):
             thread = threading.Thread(target=half)
             thread.start()
             try:
-                server.honest(_Half(one, ours))
+                server.honest(_Half(one, ours), *wanted)
             finally:
                 ours.close()
                 thread.join()

@@ -71,6 +71,21 @@ class Graph:
             made = self.draw.choice([node('einsum', [a, b], subscripts='ij,ik->jk'), node('tensordot', [a, b], axes_a=[0], axes_b=[0])])
         self.small.append(self.add(made))
 
+    def wide(self):
+        """A product of two large matrices."""
+        name, columns = self.draw.choice(self.tall)
+        right = self.add(node('random', shape=[columns, self.draw.choice([4200, 5000]) if self.rows < 2000 else 40], seed=self.draw.randrange(100)))
+        self.small.append(self.add(node(self.draw.choice(['sum', 'argmax']), [self.add(node('matmul', [name, right]))], axes=[0])))
+
+    def turn(self):
+        """Columns become rows, which go on, and come back."""
+        name, columns = self.draw.choice(self.tall)
+        made = self.add(node('sin', [self.add(node('transpose', [name]))]))
+        if self.draw.random() < 0.5:
+            self.small.append(self.add(node('mean', [made], axes=[self.draw.randrange(2)])))
+        else:
+            self.tall.append((self.add(node('transpose', [made])), columns))
+
     def factors(self):
         name, columns = self.draw.choice(self.tall)
         op, part = self.draw.choice([('qr', 'q'), ('qr', 'r'), ('svd', 'u'), ('svd', 's'), ('svd', 'vt')])
@@ -90,7 +105,7 @@ class Graph:
         self.small.append(self.add(node(op, [name], axes=[0])))
 
     def make(self):
-        steps = [self.element_wise, self.product, self.vector, self.inner, self.factors, self.nearest, self.reduction]
+        steps = [self.element_wise, self.product, self.wide, self.turn, self.vector, self.inner, self.factors, self.nearest, self.reduction]
         for _ in range(self.draw.randint(1, 4)):
             self.draw.choice(steps)()
         target = self.draw.choice(self.small[-1:] or [self.tall[-1][0]])

@@ -21,7 +21,7 @@ chosen = sys.argv[5:]
 
 # What is gathered although it is cut, by the name of a case: none but these.
 GATHERED = {'cumsum': 'window', 'running floats': 'window', 'weighted': 'window', 'slice': 'slice', 'sample': 'sample', 'recursive': 'recurse',
-            'not in': 'join', 'beside': 'concat', 'described': 'describe', 'matmul of few': 'matmul', 'transposed': 'transpose', 'melt': 'melt', 'duplicated': 'duplicated'}
+            'not in': 'join', 'beside': 'concat', 'described': 'describe', 'melt': 'melt', 'duplicated': 'duplicated'}
 
 # (name, statement): over a (k, s, x, d: nulls and repetitions), b (k, y: fewer keys, repeated) and c (k, z: small).
 STATEMENTS = [
@@ -166,6 +166,11 @@ def tensors():
         ('argmax', {**both, 'answer': node('argmax', ['y'], axes=[0])}),
         ('argmax of all', {**both, 'answer': node('argmax', ['y'])}),
         ('integers', {'a': node('arange', stop=1000), 'b': node('multiply', ['a'], value=3), 'answer': node('prod', ['b'], axes=[0])}),
+        ('wide matmul', {'x': node('random', shape=[300, 300], seed=5), 'w': node('random', shape=[300, 4200], chunk=[300, 4200], seed=8), 'p': node('matmul', ['x', 'w']),
+                          'answer': node('sum', ['p'], axes=[0])}),
+        ('long matmul', {'x': node('random', shape=[300, 9000], seed=5), 'w': node('random', shape=[9000, 3], seed=8), 'answer': node('matmul', ['x', 'w'])}),
+        ('matmul of transposed', {'x': node('random', shape=[300, 400], seed=5), 'y': node('random', shape=[300, 50], seed=6), 't': node('transpose', ['x']),
+                                  'p': node('matmul', ['t', 'y']), 'answer': node('sum', ['p'], axes=[0])}),
         ('matmul of few', {**both, 'w': node('random', shape=[7, 5], seed=8), 'answer': node('matmul', ['x', 'w'])}),
         ('matmul', {'x': node('random', shape=[5001, 7], seed=5), 'w': node('random', shape=[7, 5], seed=8), 'answer': node('matmul', ['x', 'w'])}),
         ('matmul and argmax', {**tall, 'w': node('random', shape=[7, 5], seed=8), 'p': node('matmul', ['x', 'w']), 'answer': node('argmax', ['p'], axes=[0])}),
@@ -179,6 +184,10 @@ def tensors():
         ('least squares', {**tall, 'answer': node('lstsq', ['y', 'c'])}),
         ('stacks', {'x': node('random', shape=[40, 30, 20], seed=1), 'y': node('random', shape=[40, 20, 25], seed=2), 'answer': node('matmul', ['x', 'y'])}),
         ('transposed', {**both, 'answer': node('transpose', ['x'])}),
+        ('transposed twice', {'x': node('random', shape=[1000, 40], seed=5), 't': node('transpose', ['x']), 's': node('sin', ['t']), 'm': node('mean', ['t'], axes=[1]),
+                              'u': node('transpose', ['s']), 'answer': node('subtract', ['u', 'm'])}),
+        ('axes', {'x': node('random', shape=[60, 20, 30], seed=1), 'a': node('transpose', ['x'], axes=[2, 0, 1]), 'b': node('swapaxes', ['a'], axis1=-1, axis2=0),
+                  'c': node('moveaxis', ['b'], source=[0], destination=[1]), 'answer': node('swapaxes', ['c'], axis1=1, axis2=2)}),
         ('tensor to frame', {**both, 'f': node('from_tensor', ['x'], columns=list('abcdefg')), 'g': node('filter', ['f'], where='a > 0.3'),
                              'answer': node('sort', ['g'], by=['b'])}),
     ]

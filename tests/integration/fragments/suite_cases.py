@@ -16,9 +16,6 @@ FILES = 3  # of a folder of Parquet: parts are cut within files
 # What is gathered although it is cut, by suite and question, and why.
 GATHERED = {
     'frames cumsum': ('window', 'sums of floats along all rows have other last digits when they are put together'),
-    'tensor matmul': ('matmul', 'neither side is small'),
-    'tensor transpose': ('transpose', 'rows of the result are columns, which lie in all partitions'),
-    'tensor svd': ('svd', 'of few rows: it has fewer blocks than there are partitions'),
 }
 
 

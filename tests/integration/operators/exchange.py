@@ -337,6 +337,51 @@ def check_tall(granary, rng):
         granary.fails({'a': a, 'b': b, 'e': empty, 'q': tensor(granary, np.eye(3)), 't': {'op': 'transpose', 'input': 'a'}, 'x': node}, 'x', *words)
 
 
+def check_rows(granary, rng):
+    """Rows of a product in several places: of a small right side, of a large one, and of a long inner dimension; and all dtypes."""
+    for m, k, n, dtype, parts, align in ((1000, 20, 30, 'f8', 3, 256), (301, 7, 5, 'f4', 3, 128), (300, 300, 4200, 'f8', 3, 128), (200, 9000, 3, 'f8', 2, 128), (130, 4, 6, 'i4', 2, 128),
+                                         (150, 40, 8, 'c16', 2, 128)):
+        left, right = rng.normal(0, 30, (m, k)).astype(dtype), rng.normal(0, 30, (k, n)).astype(dtype)
+        b = tensor(granary, right)
+        whole = granary.run({'a': tensor(granary, left), 'b': b, 'x': {'op': 'matmul', 'inputs': ['a', 'b']}}, 'x')
+        split = in_parts(granary, left, parts, align)
+        own = [granary.run({'a': a, 'b': b, 'x': {'op': 'product_rows', 'inputs': ['a', 'b'], 'rows': m}}, 'x', chunk_bytes=4096 * p) for p, (a, _) in enumerate(split)]
+        assert len(split) == parts and all(count > 0 for _, count in split)
+        assert np.concatenate(own).tobytes() == whole.tobytes() and np.allclose(whole, left @ right, rtol=1e-4, atol=1e-2), (m, k, n, dtype)
+    a, b, stack = (tensor(granary, np.zeros(shape)) for shape in ((20, 3), (3, 2), (2, 3, 3)))
+    for words, node in ((["'rows' is 19", '20 rows'], {'inputs': ['a', 'b'], 'rows': 19}), (['do not fit'], {'inputs': ['b', 'b'], 'rows': 20}),
+                        (['two matrices'], {'inputs': ['s', 's'], 'rows': 20}), (["'rows'"], {'inputs': ['a', 'b'], 'rows': 0})):
+        granary.fails({'a': a, 'b': b, 's': stack, 'x': {'op': 'product_rows', **node}}, 'x', *words)
+
+
+def check_axes(granary, rng):
+    """A tensor dealt along each of its axes, from several places: what one place has of all is a part of the whole."""
+    for shape, axis, parts, align, dtype in (((40, 9), 1, 4, 1, 'f8'), ((31, 6, 5), -1, 3, 2, 'i4'), ((12, 70, 2), 1, 2, 64, 'c16'), ((10, 3), 1, 5, 1, 'u1'), ((9, 4), 0, 2, 1, '?')):
+        values = rng.normal(0, 100, shape)
+        values = values > 0 if dtype == '?' else abs(values).astype(dtype)
+        places = values[:7], values[7:8], values[8:]
+        keys = [granary.submit({'t': tensor(granary, rows), 'x': {'op': 'shuffle_axis', 'input': 't', 'axis': axis, 'parts': parts, 'align': align}}, ['x'], chunk_bytes=64 * p)
+                for p, rows in enumerate(places)]
+        dealt = [chunks_of(granary, key, 'x') for key in keys]
+        assert all(len(found) == parts for found in dealt)
+        for p in range(parts):
+            if axis == 0:  # along which the places are: each has parts of its own, and some are empty
+                wanted = [[np.array_split(rows, parts)[p]] for rows in places]
+            else:
+                split = {'op': 'split', 'input': 't', 'axis': axis, 'parts': parts, 'part': p, 'align': align}
+                whole = granary.run({'t': tensor(granary, values), 'x': split}, 'x')
+                wanted = [np.split(whole, [7, 8])]
+            for pieces, ids in zip(wanted, [[found[p]] for found in dealt] if axis == 0 else [[found[p] for found in dealt]]):
+                arrays = [{'op': 'array', 'ids': [one], 'shape': list(piece.shape), 'dtype': piece.dtype.name} for piece, one in zip(pieces, ids)]
+                ours = granary.run({**stacked(granary, arrays), 'x': {'op': 'reshape', 'input': 's', 'shape': [-1]}}, 'x')
+                assert ours.tobytes() == np.concatenate(pieces).tobytes(), (shape, axis, p)
+        for key in keys:
+            granary.delete(key)
+    t = tensor(granary, np.zeros((4, 3)))
+    for words, node in ((["'axis' is 2", '2 dimensions'], {'axis': 2, 'parts': 2}), (["'parts'"], {'axis': 1, 'parts': 0}), (["'align'"], {'axis': 1, 'parts': 2, 'align': 0})):
+        granary.fails({'t': t, 'x': {'op': 'shuffle_axis', 'input': 't', **node}}, 'x', *words)
+
+
 def check_types(granary, rng):
     """Both sides of a join meet when they are dealt in the dtypes that are compared."""
     left = granary.put({'k': Column('int32', rng.integers(0, 50, 400).astype('i4'), rng.random(400) > 0.1), 'v': Column('int64', np.arange(400))}, 3)
@@ -423,6 +468,8 @@ def main(seed):
         check_reductions(granary, rng)
         check_fused_reduction(granary, rng)
         check_tall(granary, rng)
+        check_rows(granary, rng)
+        check_axes(granary, rng)
         check_refusals(granary, rng)
         check_damage(granary, rng)
 

@@ -102,6 +102,46 @@ def other_sites_and_methods_are_refused(web):
     assert web.rows('api/graphs')
 
 
+def strange_requests_get_nothing(web):
+    """Names of this machine that are none, addresses in the request line, doubled and folded headers, bodies that are hidden,
+    other spellings of a path, and secrets in the wrong place. None of them is answered with anything of the instance."""
+    secret, front = f'Authorization: Bearer {web.token}\r\n', web.front
+    local = 'Host: localhost\r\n'
+
+    def send(line, heads, body=''):
+        with web.connect() as connection:
+            answer = b''
+            try:
+                connection.sendall(f'{line}\r\n{heads}Connection: close\r\n\r\n{body}'.encode('latin1'))
+                while more := connection.recv(1 << 16):
+                    answer += more
+            except ConnectionError:
+                pass
+        return int((answer.split(None, 2) + [b'0', b'0'])[1]), answer
+
+    get = f'GET {front}api/graphs HTTP/1.1'
+    assert send(get, local + secret)[0] == 200
+    hosts = ('localhost.', '127.1', '0.0.0.0', '0', '2130706433', '0x7f.1', '127.0.0.1.nip.io', 'localhost:80:80', 'localhost evil', 'localhost, evil',
+             'localhost\r\nhOST: evil', 'localhost\r\n evil', '[::]', '[::1', '::1', 'localhost:x', 'http://localhost', 'localhost/', '127.0.0.1@evil')
+    strange = [(get, f'Host: {host}\r\n{secret}', '') for host in hosts]
+    strange += [(f'GET http://{host}{front}api/graphs HTTP/1.1', local + secret, '') for host in ('evil.example', 'localhost')]
+    strange += [(get, local + secret + more, body) for more, body in (
+        ('Transfer-Encoding: chunked\r\n', '5\r\nhello\r\n0\r\n\r\n'), ('Content-Length: -1\r\n', ''), ('Content-Length: 99999999999999999999\r\n', ''),
+        ('Transfer-Encoding: chunked\r\nContent-Length: 4\r\n', f'0\r\n\r\n{get}\r\n{local}{secret}\r\n'), ('Expect: 100-continue\r\nContent-Length: 5\r\n', ''),
+        ('Authorization: Bearer x\r\n', ''), ('Origin: http://localhost\r\nOrigin: http://evil.example\r\n', ''), ('Origin: \r\n', ''),
+        ('X: ' + 'a' * 1000000 + '\r\n', ''), (''.join(f'X{n}: a\r\n' for n in range(20000)), ''))]
+    strange += [(f'{line} HTTP/1.1', local, '') for line in (
+        f'GET {front}api%2fgraphs', f'GET {front}%61pi/graphs', f'GET {front}%65vents', f'GET {front}API/graphs', f'GET {front};/api/graphs', f'GET {front}./api/graphs',
+        f'GET {front}x/../api/graphs', f'GET /x/..{front}api/graphs', f'GET /{front}api/graphs', f'GET {front}metrics/', f'GET {front}trace.json%20',
+        f'GET {front}api/graphs?token={web.token}', f'GET {front}api/graphs?Authorization=Bearer%20{web.token}', f'get {front}api/graphs')] if web.token else []
+    strange += [(f'GET {front}api/graphs', '', ''), (f'GET {front}api/graphs HTTP/1.0', secret, '')]
+    for line, heads, body in strange:
+        status, answer = send(line, heads, body)
+        assert (status >= 400 or status == 0) and b'"fields"' not in answer and b'"sample"' not in answer, (line, heads[:200], answer[:300])
+    assert b'\r\nSet-Cookie' not in send(f'GET {front}api/graphs?fields=%0d%0aSet-Cookie:x=1 HTTP/1.1', local + secret)[1]
+    assert web.rows('api/graphs')
+
+
 def a_connection_takes_more_than_one_request(web):
     """Sent at once, too; and garbage behind them ends the connection alone."""
     with web.connect() as connection:
@@ -297,6 +337,22 @@ def a_report_is_whole_or_not_there(line):
     assert not list(pathlib.Path(line.base).glob('*.new'))
 
 
+def who_takes_the_port_gets_no_token(line, url_file, url):
+    """Somebody else listens where the page was that was killed: browsers tell him its token, which opens nothing afterwards."""
+    url_file.write_text(url)
+    where = url.removeprefix('http://').split('/')[0]
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        taken.bind((where.split(':')[0], int(where.split(':')[1])))
+        taken.listen()
+        ended = subprocess.run([os.path.join(os.path.dirname(line.granary), 'granary-web'), '--die-with-parent', '--listen', where],
+                               env=line.environment, capture_output=True, text=True)
+        assert ended.returncode == 1 and 'another program has the port' in ended.stderr, (ended.returncode, ended.stderr)
+    web = Web(line, '--listen', where)
+    assert web.url.startswith(f'http://{where}/') and web.url != url, web.url
+    web.end()
+
+
 def a_page_comes_with_its_instance(line):
     """`up --http`: the page comes and goes with its instance, and comes back when it is killed."""
     line.must('down')
@@ -319,6 +375,7 @@ def a_page_comes_with_its_instance(line):
         web = Web(line, '--listen', '127.0.0.1:0')
         assert web.url not in (left, url), 'what is no address, and an orderly end, give a new one'
         web.end()
+    who_takes_the_port_gets_no_token(line, url_file, url)
     url_file.parent.rmdir()
     ended = line.call('up', '--executors', '0', '--http=0.0.0.0:0')
     assert ended.returncode != 0 and '--listen 0.0.0.0:0' in ended.stderr, ended.stderr
@@ -334,6 +391,7 @@ with Line(sys.argv[1]) as line:
     an_open_page_costs_nothing(web)
     port = Web(line, '--listen', '127.0.0.1:0', *QUICK)
     other_sites_and_methods_are_refused(port)
+    strange_requests_get_nothing(port)
     a_connection_takes_more_than_one_request(port)
     the_page_needs_its_token(port)
     the_page_outlives_the_daemons(line, port)

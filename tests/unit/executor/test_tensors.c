@@ -807,6 +807,54 @@ matmul_multiplies_and_adds(void **state)
     }
 }
 
+static Granary__ChunkOp *
+matmul_op(int64_t strip)
+{
+    Granary__ChunkOp *op = op_new("matmul");
+
+    op_attr(op, gr_attr_new_int("strip", strip));
+    return op;
+}
+
+/* A sum that is gone on with has the bytes of one that was made at once, and so have rows that are multiplied by themselves. */
+static void
+matmul_goes_on_with_a_sum(void **state)
+{
+    struct gr_value inputs[4] = {
+        tensor_of(GRANARY_FLOAT64, 2, SHAPE(7, 40)),
+        tensor_of(GRANARY_FLOAT64, 2, SHAPE(40, 5)),
+        tensor_of(GRANARY_FLOAT64, 2, SHAPE(7, 30)),
+        tensor_of(GRANARY_FLOAT64, 2, SHAPE(30, 5)),
+    };
+    struct gr_value rows = tensor_of(GRANARY_FLOAT64, 2, SHAPE(4, 40));
+    struct gr_value whole, more[3], last, part;
+    const size_t bytes = 7 * 5 * sizeof(double);
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        fill(&inputs[i]);
+    }
+    whole = must(run_matmul, matmul_op(4), inputs, 4);
+    more[0] = inputs[2];
+    more[1] = inputs[3];
+    more[2] = must(run_matmul, matmul_op(4), inputs, 2);
+    last = must(run_matmul, matmul_op(4), more, 3);
+    assert_memory_equal(doubles(&last), doubles(&whole), bytes);
+    memcpy(rows.tensor.owned, doubles(&inputs[0]), 4 * 40 * sizeof(double));
+    part = must(run_matmul, matmul_op(4), (struct gr_value[]){rows, inputs[1]}, 2);
+    assert_memory_equal(doubles(&part), doubles(&more[2]), 4 * 5 * sizeof(double));
+    must_fail(run_matmul, matmul_op(0), inputs, 2, GRANARY_EINVAL);
+    must_fail(run_matmul, matmul_op(INT64_MAX), inputs, 2, GRANARY_EINVAL);
+    gr_value_free(&whole);
+    gr_value_free(&more[2]);
+    gr_value_free(&last);
+    gr_value_free(&part);
+    gr_value_free(&rows);
+    for (int i = 0; i < 4; i++) {
+        gr_value_free(&inputs[i]);
+    }
+}
+
 static void
 matmul_of_nothing_is_zero(void **state)
 {
@@ -846,6 +894,7 @@ main(void)
         cmocka_unit_test(variances_of_integers_are_exact),
         cmocka_unit_test(values_beyond_int64_are_exact),
         cmocka_unit_test(matmul_multiplies_and_adds),
+        cmocka_unit_test(matmul_goes_on_with_a_sum),
         cmocka_unit_test(matmul_of_nothing_is_zero),
     };
 

@@ -21,9 +21,9 @@ test_product_ways(void **state)
     assert_int_equal(gr_product_way(7, 1000000, 5), GR_PRODUCT_BY_SUMS);
     assert_int_equal(gr_product_way(1024, 4097, 1024), GR_PRODUCT_BY_SUMS);
     /* Neither. */
-    assert_int_equal(gr_product_way(7, 5000, 5), GR_PRODUCT_BY_CHUNKS);
-    assert_int_equal(gr_product_way(5000, 5000, 5000), GR_PRODUCT_BY_CHUNKS);
-    assert_int_equal(gr_product_way(INT64_MAX, INT64_MAX, INT64_MAX), GR_PRODUCT_BY_CHUNKS);
+    assert_int_equal(gr_product_way(7, 5000, 5), GR_PRODUCT_BY_BLOCKS);
+    assert_int_equal(gr_product_way(5000, 5000, 5000), GR_PRODUCT_BY_BLOCKS);
+    assert_int_equal(gr_product_way(INT64_MAX, INT64_MAX, INT64_MAX), GR_PRODUCT_BY_BLOCKS);
 }
 
 static void
@@ -39,15 +39,36 @@ test_blocks(void **state)
     (void)state;
     assert_int_equal(gr_product_block(7, 5), 131072);
     assert_int_equal(gr_product_block(0, 0), 1 << 20);
-    assert_int_equal(gr_factor_block(64), 16384);
+    assert_int_equal(gr_factor_block(1000000, 64), 16384);
+    assert_int_equal(gr_factor_block(40000, 64), 8192); /* four of them */
+    assert_int_equal(gr_factor_block(5000, 64), 1024);  /* fewer rows than 16 times the columns are too few */
     for (int64_t n = 1; n <= 4096; n = n * 3 + 1) {
         check_block(gr_product_block(n, 3), 2 * n);
-        check_block(gr_factor_block(n), 16 * n);
+        check_block(gr_factor_block(1, n), 16 * n);
+        check_block(gr_factor_block(INT64_MAX, n), 16 * n);
+        assert_true(gr_factor_block(1, n) * n >= 1 << 16);
     }
-    check_block(gr_factor_block(INT64_MAX), 1);
-    assert_true(gr_factor_is_tall(32768, 64));
-    assert_false(gr_factor_is_tall(32767, 64));
+    check_block(gr_factor_block(INT64_MAX, INT64_MAX), 1);
+    assert_true(gr_factor_is_tall(2048, 64));
+    assert_false(gr_factor_is_tall(2047, 64));
     assert_false(gr_factor_is_tall(-1, 64)); /* not known */
+}
+
+/* Four machines have a strip each of all but the smallest matrices; a strip of a part is one of the whole. */
+static void
+test_strips(void **state)
+{
+    (void)state;
+    assert_int_equal(gr_product_strip(-1), 128);
+    assert_int_equal(gr_product_strip(0), 128);
+    assert_int_equal(gr_product_strip(INT64_MAX), GR_PRODUCT_STRIP);
+    for (int64_t m = 385; m < 5000; m++) {
+        int64_t strip = gr_product_strip(m);
+
+        check_block(strip, 128);
+        assert_true((m - 1) / strip + 1 >= 4);
+        assert_true(strip == GR_PRODUCT_STRIP || (m - 1) / (2 * strip) + 1 < 4);
+    }
 }
 
 static void
@@ -82,6 +103,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_product_ways),
         cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_strips),
         cmocka_unit_test(test_parts),
     };
 

@@ -451,16 +451,17 @@ a_product_reads_no_more_than_fits(void **state)
     world_must(world, "{\"nodes\": {\"a\": {\"op\": \"random\", \"shape\": [64, 64], \"chunk\": [16, 8]},"
                       "\"b\": {\"op\": \"random\", \"shape\": [64, 5000], \"chunk\": [16, 2500]},"
                       "\"c\": {\"op\": \"matmul\", \"inputs\": [\"a\", \"b\"]}}, \"targets\": \"c\"}");
-    assert_splits(world, "c", 4, 2);
-    assert_int_equal(world_ops(world, "matmul"), 8);
-    assert_int_equal(world_ops(world, "assemble"), 16);
+    assert_splits(world, "c", 1, 1); /* whatever chunks are */
+    assert_int_equal(world_ops(world, "matmul"), 1);
+    assert_int_equal(world_ops(world, "assemble"), 2);
     world_reset(world);
     world->options.memory_bytes = 1600000; /* a pair of blocks has 161024 bytes */
     world_must(world, "{\"nodes\": {\"a\": {\"op\": \"random\", \"shape\": [64, 64], \"chunk\": [16, 8]},"
                       "\"b\": {\"op\": \"random\", \"shape\": [64, 5000], \"chunk\": [16, 2500]},"
                       "\"c\": {\"op\": \"matmul\", \"inputs\": [\"a\", \"b\"]}}, \"targets\": \"c\"}");
+    assert_splits(world, "c", 4, 2); /* no block of a million elements fits */
     assert_int_equal(world_ops(world, "matmul"), 8 * 4);
-    assert_int_equal(world_ops(world, "map"), 8 * 3);
+    assert_int_equal(world_ops(world, "map"), 0); /* each goes on with the sum of the one before */
 }
 
 static void

@@ -715,6 +715,34 @@ matmul_is_the_same_for_all_chunks(void **state)
                                "c", 1e-9);
 }
 
+/* A product of large matrices: its blocks follow from the shapes. */
+static void
+wide_matmul_has_the_same_bytes_for_all_chunks(void **state)
+{
+    struct world *world = *state;
+    static const char *const chunks[] = {"", ", \"chunk\": [33, 1000]", ", \"chunk\": [300, 700]"};
+    double *values[3];
+    size_t count = 0;
+
+    for (size_t i = 0; i < 3; i++) {
+        char json[400];
+
+        (void)snprintf(json, sizeof json,
+                       "{\"nodes\": {\"a\": {\"op\": \"random\", \"shape\": [70, 300], \"seed\": 1},"
+                       "\"b\": {\"op\": \"random\", \"shape\": [300, 4200], \"seed\": 2%s},"
+                       "\"c\": {\"op\": \"matmul\", \"inputs\": [\"a\", \"b\"]}}, \"targets\": [\"c\"]}",
+                       chunks[i]);
+        world_must(world, json);
+        values[i] = tensor_values(world, "c", &count);
+        assert_int_equal(count, 70 * 4200);
+        assert_memory_equal(values[i], values[0], count * sizeof *values[i]);
+        runner_reset(world);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        free(values[i]);
+    }
+}
+
 int
 main(void)
 {
@@ -735,6 +763,7 @@ main(void)
         cmocka_unit_test_setup_teardown(tensors_are_the_same_for_all_chunks, setup, teardown),
         cmocka_unit_test_setup_teardown(reductions_broadcast_back, setup, teardown),
         cmocka_unit_test_setup_teardown(matmul_is_the_same_for_all_chunks, setup, teardown),
+        cmocka_unit_test_setup_teardown(wide_matmul_has_the_same_bytes_for_all_chunks, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,10 +63,15 @@ what_matters_is_found(void **state)
 static void
 blows_are_read_as_they_were_written(void **state)
 {
-    struct dealer dealer = {
-        .seed = 7, .pause_ms = 500, .rest_ms = 20000, .stop_least_ms = 1000, .stop_most_ms = 10000, .standby = true};
+    struct dealer dealer = {.seed = 7,
+                            .pause_ms = 500,
+                            .rest_ms = 20000,
+                            .upgrade_ms = 25000,
+                            .stop_least_ms = 1000,
+                            .stop_most_ms = 10000,
+                            .standby = true};
     struct dealer again = dealer;
-    unsigned kinds[4] = {0};
+    unsigned kinds[BLOW_KINDS] = {0};
     unsigned victims[ROLES] = {0};
 
     (void)state;
@@ -90,14 +95,41 @@ blows_are_read_as_they_were_written(void **state)
         assert_int_equal(read.stop_ms, blow.stop_ms);
         assert_int_equal(same.which, blow.which); /* the seed decides */
         kinds[blow.kind]++;
-        victims[blow.victim] += blow.kind != BLOW_REST;
+        victims[blow.victim] += blow.kind < BLOW_REST;
         assert_false(blow.kind == BLOW_TERM && (blow.victim == ROLE_STORE || blow.victim == ROLE_SUPERVISOR));
     }
-    for (size_t i = 0; i < 4; i++) {
+    for (size_t i = 0; i < BLOW_KINDS; i++) {
         assert_true(kinds[i] > 10);
     }
     for (enum role role = 0; role < ROLES; role++) { /* nobody is spared */
         assert_in_range(victims[role], victims[0] - 1, victims[0] + 1);
+    }
+}
+
+/* Of a kind that was not there for long, more fall until it has come up to the others. */
+static void
+who_fell_less_often_falls_twice(void **state)
+{
+    uint64_t kills[ROLES];
+    struct dealer dealer = {.seed = 7,
+                            .pause_ms = 500,
+                            .rest_ms = 20000,
+                            .stop_least_ms = 1000,
+                            .stop_most_ms = 10000,
+                            .standby = true,
+                            .kills = kills};
+
+    (void)state;
+    for (enum role role = 0; role < ROLES; role++) {
+        kills[role] = role == ROLE_SLOT ? 0 : 100;
+    }
+    for (int i = 0; i < 8000; i++) {
+        const struct blow blow = blows_draw(&dealer);
+
+        kills[blow.victim] += blow.kind == BLOW_KILL;
+    }
+    for (enum role role = 0; role < ROLES; role++) {
+        assert_in_range(kills[role], kills[ROLE_SLOT] - 60, kills[ROLE_SLOT] + 60);
     }
 }
 
@@ -128,6 +160,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_matters_is_found),
         cmocka_unit_test(blows_are_read_as_they_were_written),
+        cmocka_unit_test(who_fell_less_often_falls_twice),
         cmocka_unit_test(what_is_no_blow_is_refused),
     };
 

@@ -33,6 +33,46 @@ chunk_path(const struct chunks_of *of, size_t k, char ret_path[PATH_MAX])
     (void)snprintf(ret_path, PATH_MAX, "%s/%s-%u.%zu.object", of->directory, of->digest, of->partition, k);
 }
 
+/*
+ * Who writes into the directory makes the answer. So a file counts that is this user's. Where the directory's owner alone
+ * may write, all files are that one's; some file systems tell no other owner. Errors: EPERM, EINVAL no file
+ */
+static granary_err
+check_writer(const struct chunks_of *of, int fd, const char *path)
+{
+    struct stat st, above;
+
+    if (fstat(fd, &st) < 0 || stat(of->directory, &above) < 0) {
+        return gr_fail_errno("%s", path);
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return gr_fail(GRANARY_EPERM, "%s: is no regular file: remove it", path);
+    }
+    if (st.st_uid == geteuid() || ((above.st_mode & (S_IWGRP | S_IWOTH)) == 0 && st.st_uid == above.st_uid)) {
+        return GRANARY_OK;
+    }
+    return gr_fail(GRANARY_EPERM,
+                   "%s belongs to uid %u, and others may write into the directory: name one of your own with "
+                   "--directory",
+                   path, (unsigned)st.st_uid);
+}
+
+static granary_err
+open_own(const struct chunks_of *of, const char *path, int *ret_fd)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    granary_err err = fd >= 0          ? check_writer(of, fd, path)
+                      : errno == ELOOP ? gr_fail(GRANARY_EPERM, "%s: is a link: remove it", path)
+                                       : gr_fail_errno("%s", path);
+
+    if (err != GRANARY_OK) {
+        gr_fd_close(&fd);
+        return err;
+    }
+    *ret_fd = fd;
+    return GRANARY_OK;
+}
+
 /* ---- what there is ---- */
 
 /* A line of the text, which is ended there; NULL: there is none. */
@@ -96,10 +136,12 @@ chunks_read(const struct chunks_of *of, struct chunks *ret_chunks)
     char path[PATH_MAX];
     char *text = NULL;
     size_t size;
+    int fd = -1;
     granary_err err;
 
     done_path(of, path);
-    err = gr_file_read(path, MANIFEST_MAX, &text, &size);
+    err = open_own(of, path, &fd);
+    err = err == GRANARY_OK ? gr_fd_read(fd, path, MANIFEST_MAX, &text, &size) : err;
     if (err == GRANARY_OK && (strlen(text) != size || !parse(text, &chunks))) {
         chunks_free(&chunks);
         err = gr_fail(GRANARY_ECORRUPT, "%s: is damaged", path);
@@ -128,14 +170,14 @@ open_chunk(const struct chunks_of *of, const struct chunks *chunks, size_t k, ch
     const struct chunk_file *file = &chunks->files[k];
     struct stat st;
     uint64_t chain = 0;
-    granary_err err = GRANARY_OK;
-    int fd;
+    granary_id id = {{0}};
+    granary_err err;
+    int fd = -1;
 
     chunk_path(of, k, ret_path);
-    fd = open(ret_path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0) {
-        return errno == ENOENT ? gr_fail(GRANARY_ECORRUPT, "%s: is not there any more", ret_path)
-                               : gr_fail_errno("%s", ret_path);
+    err = open_own(of, ret_path, &fd);
+    if (err != GRANARY_OK) {
+        return err == GRANARY_ENOENT ? gr_fail(GRANARY_ECORRUPT, "%s: is not there any more", ret_path) : err;
     }
     if (fstat(fd, &st) < 0) {
         err = gr_fail_errno("%s", ret_path);
@@ -147,6 +189,12 @@ open_chunk(const struct chunks_of *of, const struct chunks *chunks, size_t k, ch
     }
     if (err == GRANARY_OK && chain != file->chain) {
         err = gr_fail(GRANARY_ECORRUPT, "%s: is not the file that was written: its checksum is another one", ret_path);
+    }
+    if (err == GRANARY_OK) {
+        err = gr_pread_all(fd, &id, sizeof id, PORTABLE_ID_AT);
+    }
+    if (err == GRANARY_OK && !gr_id_equal(id, gr_id_of_name(strrchr(ret_path, '/') + 1))) {
+        err = gr_fail(GRANARY_ECORRUPT, "%s: is another file, which somebody has renamed", ret_path);
     }
     if (err != GRANARY_OK) {
         gr_fd_close(&fd);
@@ -249,7 +297,8 @@ open_new(const struct chunks_of *of, const char *node, char ret_path[PATH_MAX])
 {
     (void)snprintf(ret_path, PATH_MAX, "%s/.%s-%u.%s-%d.new", of->directory, of->digest, of->partition, node,
                    (int)getpid());
-    return open(ret_path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    (void)unlink(ret_path); /* a killed writer's, or somebody's who waits for what is written */
+    return open(ret_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
 /* Close and rename, or remove after an error. */

@@ -213,25 +213,27 @@ tell(const struct cli *cli, const struct told *told)
     }
 }
 
-/* What is there, if it is whole. Anything less is made anew. */
-static bool
-is_there(const struct fragment *fragment, struct told *told, char node[CHUNKS_NODE])
+/* What is there, if it is whole. Anything less is made anew. Errors: EPERM somebody else's */
+static granary_err
+look(const struct fragment *fragment, struct told *told, char node[CHUNKS_NODE])
 {
     struct chunks chunks = {.count = 0};
-    bool whole = chunks_read(&fragment->of, &chunks) == GRANARY_OK;
+    granary_err err = chunks_read(&fragment->of, &chunks);
+    bool was_read = err == GRANARY_OK;
 
-    if (whole && chunks_verify(&fragment->of, &chunks) != GRANARY_OK) {
+    err = was_read ? chunks_verify(&fragment->of, &chunks) : err;
+    if (was_read && err != GRANARY_OK && err != GRANARY_EPERM) {
         cli_note("cluster fragment: %s: it is made anew", granary_error_message());
         chunks_spoil(&fragment->of);
-        whole = false;
     }
+    told->was_there = err == GRANARY_OK;
     told->chunks = chunks.count;
     for (size_t k = 0; k < chunks.count; k++) {
         told->bytes += chunks.files[k].bytes;
     }
     (void)snprintf(node, CHUNKS_NODE, "%s", chunks.node);
     chunks_free(&chunks);
-    return whole;
+    return err == GRANARY_EPERM ? err : GRANARY_OK;
 }
 
 static granary_err
@@ -246,14 +248,14 @@ do_fragment(struct cli *cli, struct fragment *fragment, struct told *told)
     static char node[CHUNKS_NODE];
     int64_t started = gr_now_ns();
     size_t count = 0;
-    granary_err err = GRANARY_OK;
+    granary_err err;
 
     told->stage = fragment->stage->name;
     told->partition = fragment->of.partition;
     told->partitions = fragment->stage->partitions;
-    told->was_there = is_there(fragment, told, node);
+    err = look(fragment, told, node);
     told->node = told->was_there ? node : fragment->node;
-    if (!told->was_there) {
+    if (err == GRANARY_OK && !told->was_there) {
         err = open_instance(cli, fragment);
         err = err == GRANARY_OK ? run_graph(fragment, cli->client, &count, &told->bytes) : err;
         told->chunks = count;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -53,19 +54,20 @@ static void __attribute__((format(printf, 2, 3))) add_line(struct record *record
 
 /* ---- what killed drivers left ---- */
 
-/* Remove a record of this machine that nobody has locked, and the plans that it names. */
+/* Remove a record of this user and machine that nobody has locked, and the plans that it names. */
 static void
 sweep_one(int directory, const char *name, const char *host)
 {
     int fd = openat(directory, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
     char line[512], owner[CHUNKS_NODE] = "", plan[64];
+    struct stat st;
 
     if (file == NULL) {
         gr_fd_close(&fd);
         return;
     }
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+    if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || flock(fd, LOCK_EX | LOCK_NB) < 0) {
         (void)fclose(file);
         return;
     }

@@ -1,6 +1,6 @@
 /*
- * Records as others read them. They lie where other machines and users may write, so nothing in them is believed: numbers are
- * compared with the plan, and a line that does not fit is passed over.
+ * Records as others read them. They lie where other machines and users may write: those of other users are refused, for they
+ * name machines that are asked. Numbers are compared with the plan, and a line that does not fit is passed over.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -124,7 +124,7 @@ read_plan(struct record_view *view, const char *name)
     view->fragments = NULL;
     view->done = view->fragment_count = 0;
     (void)snprintf(path, sizeof path, "%.*s/%s", (int)(strrchr(view->path, '/') - view->path), view->path, name);
-    err = gr_file_read(path, PLAN_MAX, &text, &size);
+    err = gr_file_read_own(path, PLAN_MAX, &text, &size);
     err = err == GRANARY_OK ? gr_cutplan_from_json(text, size, &view->plan) : err;
     free(text);
     if (err != GRANARY_OK) {
@@ -194,7 +194,7 @@ take_place(struct record_view *view, const char *line)
     size_t p;
     char text[108];
 
-    if (sscanf(line, "place %zu %64[^\n]", &p, text) == 2 && p <= view->places.count) {
+    if (sscanf(line, "place %zu %64[^\n]", &p, text) == 2 && p <= view->places.count && text[0] != '-') {
         (void)snprintf(view->places.list[p].name, sizeof view->places.list[p].name, "%s", text);
     } else if (sscanf(line, "instance %zu %107[^\n]", &p, text) == 2 && p <= view->places.count) {
         (void)snprintf(view->places.list[p].instance, sizeof view->places.list[p].instance, "%s", text);
@@ -242,7 +242,7 @@ granary_err
 record_read(const char *path, struct record_view *ret_view)
 {
     struct record_view *view = ret_view;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* whatever lies there: nobody is waited for */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW); /* whatever lies there: nobody is waited for */
     struct stat st;
     granary_err err;
 
@@ -252,6 +252,8 @@ record_read(const char *path, struct record_view *ret_view)
         err = gr_fail_errno("%s", path);
     } else if (!S_ISREG(st.st_mode) || (size_t)st.st_size > RECORD_MAX) {
         err = gr_fail(GRANARY_ECORRUPT, "%s: is no record of a run", path);
+    } else if (st.st_uid != geteuid()) {
+        err = gr_fail(GRANARY_EPERM, "%s: is a record of uid %u: ask as that user", path, (unsigned)st.st_uid);
     } else {
         view->alive = flock(fd, LOCK_SH | LOCK_NB) < 0; /* also where no file can be locked */
         view->text = calloc(1, (size_t)st.st_size + 1);
@@ -368,7 +370,10 @@ record_list_running(char ***ret_paths, size_t *ret_count)
     *ret_paths = NULL;
     *ret_count = 0;
     while (err == GRANARY_OK && (entry = readdir(stream)) != NULL) {
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9') { /* those of others cannot be read */
+        struct stat st;
+
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && fstatat(dirfd(stream), entry->d_name, &st, 0) == 0 &&
+            st.st_uid == geteuid()) {
             err = list_process(entry->d_name, ret_paths, ret_count);
         }
     }

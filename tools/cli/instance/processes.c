@@ -4,6 +4,7 @@
  */
 #include "cli/instance/processes.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,4 +110,16 @@ process_version(int64_t pid, char *ret_version, size_t size)
         (void)snprintf(path, sizeof path, "/proc/%lld/maps", (long long)pid);
         find_library(path, ret_version, size);
     }
+}
+
+bool
+process_is_pooled(int64_t pid)
+{
+    char path[64], program[PATH_MAX];
+    ssize_t n;
+
+    (void)snprintf(path, sizeof path, "/proc/%lld/exe", (long long)pid);
+    n = readlink(path, program, sizeof program - 1);
+    program[n > 0 ? n : 0] = '\0';
+    return strstr(program, "/granary-executor") != NULL;
 }

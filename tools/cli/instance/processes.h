@@ -2,6 +2,7 @@
 #ifndef CLI_PROCESSES_H
 #define CLI_PROCESSES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,5 +18,8 @@ granary_err processes_list(const struct gr_instance *instance, struct process **
 
 /* The version of granary in a process's program or libraries, as its file says; "" when none is found. */
 void process_version(int64_t pid, char *ret_version, size_t size);
+
+/* Whether an executor is one of the pool's, and no program that works along. */
+bool process_is_pooled(int64_t pid);
 
 #endif

@@ -17,6 +17,7 @@
 #include "base/text/buf.h"
 #include "base/text/size.h"
 #include "cli/instance/logs.h"
+#include "cli/instance/processes.h"
 #include "cli/instance/supervisor/pressure.h"
 #include "client/budget.h"
 #include "granary/granary.h"
@@ -172,19 +173,6 @@ apply_user_memory(struct supervisor *self, const struct settled *settled)
     return set_limits(self, &limits);
 }
 
-/* One of the pool's, and no program that works along. */
-static bool
-is_pooled(const granary_executor_info *info)
-{
-    char path[64], program[PATH_MAX];
-    ssize_t n;
-
-    (void)snprintf(path, sizeof path, "/proc/%lld/exe", (long long)info->pid);
-    n = readlink(path, program, sizeof program - 1);
-    program[n > 0 ? n : 0] = '\0';
-    return strstr(program, "/granary-executor") != NULL;
-}
-
 /* The newest of the pool's executors leave, as many as are too many. */
 static granary_err
 drain(granary_client *client, int many)
@@ -195,7 +183,7 @@ drain(granary_client *client, int many)
     granary_err err = granary_executor_list(client, &infos, &count);
 
     for (size_t i = err == GRANARY_OK ? count : 0; i > 0 && chosen < (size_t)many && chosen < 1024; i--) {
-        if (is_pooled(&infos[i - 1])) {
+        if (process_is_pooled(infos[i - 1].pid)) {
             numbers[chosen++] = infos[i - 1].number;
         }
     }

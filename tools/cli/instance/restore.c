@@ -105,6 +105,7 @@ static granary_err
 check_backup(struct restore *restore)
 {
     struct stat st;
+    granary_err err;
 
     restore->from_fd = open(restore->from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (restore->from_fd < 0) {
@@ -115,7 +116,8 @@ check_backup(struct restore *restore)
                        "%s: no backup: only what `granary snapshot --freeze` has completed can be restored",
                        restore->from);
     }
-    return restore->damaged ? GRANARY_OK : check_whole(restore);
+    err = gr_fd_check_own(restore->from_fd, restore->from); /* graphs that had not ended run again: programs, too */
+    return err != GRANARY_OK || restore->damaged ? err : check_whole(restore);
 }
 
 /* Whether a folder has files; one that is not there has none. */

@@ -1,10 +1,12 @@
 /* granary up, down, status: the life of an instance. */
 #include <errno.h>
+#include <grp.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -366,6 +368,28 @@ static const struct access up_access = {.options = settings_options, .note = set
 const struct command command_up = {
     .options = up_options, .access = &up_access, COMMAND_ZERO(struct up), .run = run_up, .end = end_up};
 
+/*
+ * Root stops another user's instance as that user: whatever its directory leads to, nobody else's processes and files are
+ * harmed. By a name, an instance is one's own.
+ */
+static granary_err
+become_owner(struct cli *cli, struct gr_instance *instance)
+{
+    struct stat st;
+
+    if (geteuid() != 0 || stat(instance->runtime, &st) < 0 || st.st_uid == 0) {
+        return GRANARY_OK;
+    }
+    if (instance->named) {
+        return gr_fail(GRANARY_EPERM, "%s belongs to uid %u: have it removed, or name the directory with --instance",
+                       instance->runtime, (unsigned)st.st_uid);
+    }
+    if (setgroups(0, NULL) < 0 || setegid(st.st_gid) < 0 || seteuid(st.st_uid) < 0) {
+        return gr_fail_errno("cannot become uid %u", (unsigned)st.st_uid);
+    }
+    return gr_instance_resolve(cli->instance, instance);
+}
+
 static int
 run_down(struct cli *cli)
 {
@@ -376,6 +400,7 @@ run_down(struct cli *cli)
     bool kept;
     granary_err err = gr_instance_resolve(cli->instance, &instance);
 
+    err = err == GRANARY_OK ? become_owner(cli, &instance) : err;
     if (err == GRANARY_OK) {
         err = supervisor_stop(&instance, &stale);
     }

@@ -189,23 +189,81 @@ replace_daemon(const struct upgrade *upgrade, struct listing *listing, const cha
     return err;
 }
 
+static bool
+is_among(int64_t pid, const struct process *processes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (processes[i].pid == pid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of those executors, the numbers of those that the scheduler still has; as many as there are in all are room enough. */
+static granary_err
+find_numbers(granary_client *client, const struct process *old, size_t old_count, uint32_t *numbers, size_t *ret_count)
+{
+    granary_executor_info *infos = NULL;
+    size_t count = 0;
+    granary_err err = granary_executor_list(client, &infos, &count);
+
+    *ret_count = 0;
+    for (size_t i = 0; err == GRANARY_OK && i < count && *ret_count < old_count; i++) {
+        if (is_among(infos[i].pid, old, old_count)) {
+            numbers[(*ret_count)++] = infos[i].number;
+        }
+    }
+    free(infos);
+    return err;
+}
+
+/*
+ * One that stood still had not come to the new scheduler yet when all were told. It has come before the pool is complete,
+ * and is told then.
+ */
+static granary_err
+recycle(const struct upgrade *upgrade, granary_client *client, const struct process *old, size_t old_count)
+{
+    const int64_t deadline = gr_deadline_ns(upgrade->timeout_ms);
+    uint32_t *numbers = calloc(old_count, sizeof *numbers);
+    size_t count = 0;
+    granary_err err = numbers == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory")
+                                      : granary_pool_recycle(client, NULL, 0, upgrade->timeout_ms);
+
+    err = err == GRANARY_OK ? find_numbers(client, old, old_count, numbers, &count) : err;
+    while (err == GRANARY_OK && count > 0) {
+        err = granary_pool_recycle(client, numbers, count, gr_left_ms(deadline));
+        if (err == GRANARY_OK || err == GRANARY_ENOENT) { /* it has just ended */
+            err = find_numbers(client, old, old_count, numbers, &count);
+        }
+    }
+    free(numbers);
+    return err;
+}
+
 static granary_err
 replace_executors(const struct upgrade *upgrade, granary_client *client, struct listing *listing)
 {
     struct process *processes = NULL;
     size_t count = 0, old = 0;
     granary_err err = processes_list(&upgrade->instance, &processes, &count);
+    struct process *olds = calloc(count + 1, sizeof *olds);
 
+    err = err == GRANARY_OK && olds == NULL ? gr_fail(GRANARY_ENOMEM, "out of memory") : err;
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
-        old += strcmp(processes[i].name, "executor") == 0 && (upgrade->all || is_replaced(processes[i].pid));
+        const bool executor = strcmp(processes[i].name, "executor") == 0;
+
+        olds[old].pid = processes[i].pid;
+        old += executor && process_is_pooled(processes[i].pid) && (upgrade->all || is_replaced(processes[i].pid));
     }
     if (old > 0) {
-        err = granary_pool_recycle(client, NULL, 0, upgrade->timeout_ms);
+        err = recycle(upgrade, client, olds, old);
     }
     for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
         const struct process *process = &processes[i];
 
-        if (strcmp(process->name, "executor") == 0 && old > 0) {
+        if (is_among(process->pid, olds, old)) {
             tell(listing, "executor", process->pid, 0, "has ended; another one has its slot");
         } else if ((strcmp(process->name, "pool") == 0 || strcmp(process->name, "supervisor") == 0) &&
                    is_replaced(process->pid)) {
@@ -213,6 +271,7 @@ replace_executors(const struct upgrade *upgrade, granary_client *client, struct 
                  "stays: it only starts processes, and `granary up --replace` replaces it, too");
         }
     }
+    free(olds);
     free(processes);
     return err;
 }

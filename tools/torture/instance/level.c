@@ -152,7 +152,9 @@ level_measure(const struct realm *realm, struct level *ret_level)
 
     *ret_level = (struct level){.names = 0};
     for (size_t i = 0; i < count; i++) {
-        add_process(&ret_level->roles[processes[i].role], processes[i].pid);
+        if (processes[i].role < REALM_ROLES) { /* slots come and go with executors */
+            add_process(&ret_level->roles[processes[i].role], processes[i].pid);
+        }
     }
     ask_account(realm, &ret_level->account);
     measure_shared(realm, ret_level);

@@ -35,6 +35,8 @@ role_name(enum role role)
     return role < ROLE_WORK ? role_names[role] : work_text((enum work_name)(role - ROLE_WORK));
 }
 
+static const char *const ways[UPGRADES] = {"up", "upgrade", "up --replace"};
+
 enum role
 role_find(const char *name)
 {
@@ -93,15 +95,35 @@ say_why(const struct realm *realm)
 }
 
 static bool
-begin_up(struct realm *realm)
+begin(struct realm *realm, enum upgrade way)
 {
+    const char *const more[] = {realm->web ? "--http" : "--replace", realm->web ? "--replace" : NULL};
+    const char *const up[] = {"up",
+                              "--instance",
+                              realm->instance,
+                              "--memory",
+                              realm->memory,
+                              "--executors",
+                              realm->executors,
+                              "--chunk-bytes",
+                              "256K",
+                              "--spill-dir",
+                              realm->spill,
+                              "--spill-dir",
+                              realm->beside,
+                              "--schedulers",
+                              realm->schedulers,
+                              realm->web || way == UPGRADE_REPLACE ? more[0] : NULL,
+                              way == UPGRADE_REPLACE ? more[1] : NULL,
+                              NULL};
+
+    (void)unlink(realm->up_log);
     realm->up = spawn_command(
-        (const char *const[]){"up", "--instance", realm->instance, "--memory", realm->memory, "--executors",
-                              realm->executors, "--chunk-bytes", "256K", "--spill-dir", realm->spill, "--spill-dir",
-                              realm->beside, "--schedulers", realm->schedulers, realm->web ? "--http" : NULL, NULL},
+        way == UPGRADE_IN_PLACE ? (const char *const[]){"upgrade", "--instance", realm->instance, NULL} : up,
         realm->up_log);
     realm->hit = false;
-    realm->ups++;
+    realm->way = way;
+    realm->ups += way == UPGRADE_NONE;
     return realm->up > 0;
 }
 
@@ -109,7 +131,7 @@ bool
 realm_up(struct realm *realm)
 {
     int status = 1;
-    bool good = begin_up(realm) && waitpid(realm->up, &status, 0) == realm->up && status == 0;
+    bool good = begin(realm, UPGRADE_NONE) && waitpid(realm->up, &status, 0) == realm->up && status == 0;
 
     realm->up = 0;
     if (!good) {
@@ -140,24 +162,54 @@ supervisor(const struct realm *realm)
     return holder;
 }
 
+/* Of `granary up`, or of an upgrade. */
+static bool
+ended(struct realm *realm, int status)
+{
+    if (status == 0) {
+        realm->kept = realm->way == UPGRADE_IN_PLACE;
+        realm->upgrades[realm->way] += realm->way != UPGRADE_NONE;
+        realm->upgrade = realm->way == realm->upgrade ? UPGRADE_NONE : realm->upgrade;
+        return true;
+    }
+    if (realm->hit) {
+        realm->upgrades_hit += realm->way != UPGRADE_NONE;
+        return true;
+    }
+    (void)fprintf(stderr, "torture: `granary %s` failed though nobody had killed anything meanwhile\n",
+                  ways[realm->way]);
+    say_why(realm);
+    return ++realm->ups_refused < TRIES;
+}
+
 bool
 realm_tend(struct realm *realm)
 {
     int status = 0;
 
     if (realm->up == 0) {
-        return supervisor(realm) != 0 || begin_up(realm);
+        return supervisor(realm) == 0           ? begin(realm, UPGRADE_NONE)
+               : realm->upgrade != UPGRADE_NONE ? begin(realm, realm->upgrade)
+                                                : true;
     }
     if (waitpid(realm->up, &status, WNOHANG) == 0) {
         return true;
     }
     realm->up = 0;
-    if (status != 0 && !realm->hit) {
-        (void)fprintf(stderr, "torture: `granary up` failed though nobody had killed anything meanwhile\n");
-        say_why(realm);
-        return ++realm->ups_refused < TRIES;
-    }
-    return true;
+    return ended(realm, status);
+}
+
+bool
+realm_upgrade(struct realm *realm, enum upgrade way)
+{
+    realm->upgrade = way;
+    return programs_install(&realm->programs);
+}
+
+bool
+realm_is_busy(const struct realm *realm)
+{
+    return realm->up != 0 || realm->upgrade != UPGRADE_NONE;
 }
 
 /* ---- processes ---- */
@@ -285,6 +337,26 @@ realm_is_whole(const struct realm *realm)
         there[processes[i].role]++;
     }
     return memcmp(there, wanted, sizeof wanted) == 0;
+}
+
+unsigned
+realm_outdated(const struct realm *realm)
+{
+    struct process processes[REALM_PROCESSES];
+    size_t count = realm_processes(realm, processes);
+    unsigned outdated = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        const enum role role = processes[i].role;
+
+        if (role < REALM_ROLES && programs_replaced(processes[i].pid) &&
+            !(realm->kept && (role == ROLE_SUPERVISOR || role == ROLE_POOL))) {
+            (void)fprintf(stderr, "torture: %s %d runs a program of before the upgrade\n", role_name(role),
+                          (int)processes[i].pid);
+            outdated++;
+        }
+    }
+    return outdated;
 }
 
 bool

@@ -12,6 +12,7 @@
 
 #include "torture/common/guard.h"
 #include "torture/common/options.h"
+#include "torture/instance/programs.h"
 #include "torture/work/work.h"
 
 enum role {
@@ -42,6 +43,14 @@ struct process {
     pid_t pid;
 };
 
+/* How the programs of a package take over (docs/operations.md). */
+enum upgrade {
+    UPGRADE_NONE,
+    UPGRADE_IN_PLACE, /* granary upgrade */
+    UPGRADE_REPLACE,  /* granary up --replace */
+    UPGRADES,
+};
+
 struct realm {
     char directory[64]; /* made for it; what it holds below: */
     char instance[96];
@@ -51,10 +60,15 @@ struct realm {
     unsigned executor_count, scheduler_count;
     bool web; /* the page is served */
     struct guard guard;
-    pid_t up;             /* `granary up` under way; 0: none */
-    bool hit;             /* a process was killed since that began */
-    uint64_t ups;         /* how often it was said */
-    uint64_t ups_refused; /* how often it failed though nobody had killed anything meanwhile */
+    struct programs programs;
+    pid_t up;                                  /* `granary up`, or an upgrade, under way; 0: none */
+    bool hit;                                  /* a process was killed since that began */
+    enum upgrade upgrade;                      /* that is wanted, again and again until it has succeeded */
+    enum upgrade way;                          /* what `up` is */
+    bool kept;                                 /* supervisor and pool may be of the files of before */
+    uint64_t ups;                              /* how often it was said */
+    uint64_t ups_refused;                      /* how often it failed though nobody had killed anything meanwhile */
+    uint64_t upgrades[UPGRADES], upgrades_hit; /* that succeeded; those that a blow undid */
 };
 
 /* Make the directory; it, and all that is started in it, goes with this process. False: why was said on stderr. */
@@ -70,8 +84,18 @@ bool realm_down(struct realm *realm);
 /* Whether nothing is left of it: no process, no name in shared memory, no file. What is, is said on stderr. */
 bool realm_is_gone(const struct realm *realm);
 
-/* When no supervisor is there, have one started; to be called again and again. False: it cannot be started. */
+/*
+ * When no supervisor is there, have one started; else have an upgrade done that is wanted. To be called again and again.
+ * False: it cannot be started.
+ */
 bool realm_tend(struct realm *realm);
+
+/* Replace the files of the programs, and want them to take over. False: it cannot be; said on stderr. */
+bool realm_upgrade(struct realm *realm, enum upgrade way);
+/* Whether an upgrade is wanted or under way, or `granary up`. */
+bool realm_is_busy(const struct realm *realm);
+/* How many processes run files that were replaced, though they should not; said on stderr. */
+unsigned realm_outdated(const struct realm *realm);
 
 /* Its processes, executors in the order of their pids. Returns how many there are, REALM_PROCESSES at most. */
 size_t realm_processes(const struct realm *realm, struct process ret_processes[static REALM_PROCESSES]);

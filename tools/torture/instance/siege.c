@@ -54,7 +54,8 @@ bool
 siege_is_clean(const struct siege *siege)
 {
     return crowd_is_clean(&siege->crowd) && graphers_are_clean(&siege->graphers) && works_are_clean(&siege->works) &&
-           siege->leaked + siege->damaged + siege->complaints + siege->realm.ups_refused == 0 && !siege->broken;
+           siege->leaked + siege->damaged + siege->complaints + siege->outdated + siege->realm.ups_refused == 0 &&
+           !siege->broken;
 }
 
 /* The processes that are no daemons, by role; NULL: it is one of the instance. */
@@ -123,8 +124,14 @@ send_off(struct siege *siege, const struct blow *blow, pid_t victim)
 void
 siege_strike(struct siege *siege, const struct blow *blow)
 {
-    pid_t victim = await_victim(siege, blow);
+    pid_t victim;
 
+    if (blow->kind >= BLOW_UPGRADE) {
+        siege->broken = siege->broken ||
+                        !realm_upgrade(&siege->realm, blow->kind == BLOW_UPGRADE ? UPGRADE_IN_PLACE : UPGRADE_REPLACE);
+        return;
+    }
+    victim = await_victim(siege, blow);
     if (victim == 0 || !(blow->kind == BLOW_STOP ? stop(siege, blow, victim) : send_off(siege, blow, victim))) {
         siege->missed++;
     }
@@ -137,7 +144,7 @@ await_whole(struct siege *siege)
 {
     int64_t deadline = gr_deadline_ns(WHOLE_MS);
 
-    while (!realm_is_whole(&siege->realm) || siege->realm.up != 0) {
+    while (!realm_is_whole(&siege->realm) || realm_is_busy(&siege->realm)) {
         if (gr_now_ns() > deadline || siege->broken) {
             struct process processes[REALM_PROCESSES];
             size_t count = realm_processes(&siege->realm, processes);
@@ -213,6 +220,7 @@ siege_inspect(struct siege *siege)
     crowd_inspect(&siege->crowd);
     check_shape(siege);
     siege->complaints += logs_look(&siege->logs, &siege->realm, stderr);
+    siege->outdated += realm_outdated(&siege->realm);
 }
 
 void
@@ -270,6 +278,10 @@ siege_begin(struct siege *siege, const struct options *options, unsigned grapher
 
     *siege = (struct siege){.broken = false};
     if (!realm_create(&siege->realm, options)) {
+        return false;
+    }
+    if (!programs_begin(&siege->realm.programs, siege->realm.directory)) {
+        realm_destroy(&siege->realm);
         return false;
     }
     siege->realm.web = (kinds & 1u << WORK_PAGES) != 0;
@@ -336,6 +348,11 @@ siege_report(const struct siege *siege)
     }
     (void)printf("victims not there  %" PRIu64 "\n", siege->missed);
     (void)printf("brought up         %" PRIu64 " times\n", siege->realm.ups);
+    (void)printf("upgraded           %" PRIu64 " times in place, %" PRIu64 " by up --replace, %" PRIu64
+                 " tries undone by blows\n",
+                 siege->realm.upgrades[UPGRADE_IN_PLACE], siege->realm.upgrades[UPGRADE_REPLACE],
+                 siege->realm.upgrades_hit);
+    (void)printf("not upgraded       %" PRIu64 " processes\n", siege->outdated);
     (void)printf("rests              %" PRIu64 "\n", siege->rests);
     clean = crowd_report(&siege->crowd) && clean;
     clean = graphers_report(&siege->graphers) && clean;

@@ -36,7 +36,7 @@ struct siege {
     uint64_t kills[ROLES], stops[ROLES], ends[ROLES]; /* killed, stopped for a while, told to end */
     uint64_t missed;                                  /* blows whose victim was not there */
     uint64_t rests;
-    uint64_t leaked, damaged, complaints;
+    uint64_t leaked, damaged, complaints, outdated;
     bool broken; /* the instance does not come back */
 };
 

@@ -76,22 +76,6 @@ report_path(const struct work *work, unsigned number, char path[static PATH_MAX]
     (void)snprintf(path, PATH_MAX, "%s/python-%u.out", work->site->directory, number);
 }
 
-/* Where the package is looked for: beside the directory of this program. */
-static void
-tell_place(void)
-{
-    char program[PATH_MAX];
-    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
-    char *slash;
-
-    if (size > 0 && getenv("GRANARY_BIN") == NULL) {
-        program[size] = '\0';
-        slash = strrchr(program, '/');
-        *slash = '\0';
-        (void)setenv("GRANARY_BIN", program, 1);
-    }
-}
-
 static void
 run(struct work *work, granary_client *client, unsigned number, uint64_t seed)
 {
@@ -105,7 +89,6 @@ run(struct work *work, granary_client *client, unsigned number, uint64_t seed)
     out = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     (void)snprintf(dice, sizeof dice, "%" PRIu32, (uint32_t)random_next(&seed));
     (void)snprintf(name, sizeof name, NAME_BEGIN "%s-%d", kind, (int)getpid());
-    tell_place();
     if (out >= 0 && dup2(bell->ends[0], STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0) {
         (void)execl(INTERPRETER, INTERPRETER, "-B", work->site->python, kind, work->site->instance, dice, name,
                     (char *)NULL);

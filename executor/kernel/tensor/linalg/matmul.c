@@ -67,13 +67,14 @@ as_lane(const granary_tensor *tensor, enum gr_lane lane, const void **ret_values
  * may be cut between strips. Of both lanes.
  */
 static void
-add_strips(enum gr_lane lane, int64_t m, int64_t k, int64_t n, const double *a, const double *b, double *out)
+add_strips(enum gr_lane lane, int64_t strip, int64_t m, int64_t k, int64_t n, const double *a, const double *b,
+           double *out)
 {
     const double one[2] = {1, 0};
     int64_t element = lane == GR_LANE_Z ? 2 : 1; /* in doubles */
 
-    for (int64_t from = 0; from < m; from += GR_PRODUCT_STRIP) {
-        blasint rows = (blasint)(m - from < GR_PRODUCT_STRIP ? m - from : GR_PRODUCT_STRIP);
+    for (int64_t from = 0; from < m; from += strip) {
+        blasint rows = (blasint)(m - from < strip ? m - from : strip);
         const double *left = a + element * from * k;
         double *to = out + element * from * n;
 
@@ -89,7 +90,7 @@ add_strips(enum gr_lane lane, int64_t m, int64_t k, int64_t n, const double *a, 
 
 /* out += a b, for each pair of matrices; lane I, D or Z. */
 static granary_err
-add_product(const granary_tensor *a, const granary_tensor *b, enum gr_lane lane, void *out)
+add_product(const granary_tensor *a, const granary_tensor *b, enum gr_lane lane, int64_t strip, void *out)
 {
     struct stack left = stack_of(a), right = stack_of(b);
     int64_t m = left.rows, k = left.columns, n = right.columns;
@@ -104,7 +105,7 @@ add_product(const granary_tensor *a, const granary_tensor *b, enum gr_lane lane,
         if (lane != GR_LANE_I) {
             int64_t element = lane == GR_LANE_Z ? 2 : 1;
 
-            add_strips(lane, m, k, n, (const double *)a_values + element * i * m * k,
+            add_strips(lane, strip, m, k, n, (const double *)a_values + element * i * m * k,
                        (const double *)b_values + element * i * k * n, (double *)out + element * i * m * n);
         } else {
             SIMD_CALL(products_add_integers)
@@ -123,7 +124,7 @@ check_pairs(const struct gr_kernel_call *call)
 {
     const granary_tensor *first = &call->inputs[0].tensor.view, *second = &call->inputs[1].tensor.view;
 
-    for (size_t i = 0; i < call->input_count; i += 2) {
+    for (size_t i = 0; i + 1 < call->input_count; i += 2) {
         const granary_tensor *a = &call->inputs[i].tensor.view;
         const granary_tensor *b = &call->inputs[i + 1].tensor.view;
         int dims = a->dims;
@@ -139,6 +140,32 @@ check_pairs(const struct gr_kernel_call *call)
     return GRANARY_OK;
 }
 
+/* The sum begins with the last input, when it is of no pair, or with zeros. */
+static granary_err
+begin_sum(const struct gr_kernel_call *call, enum gr_lane lane, const int64_t *shape, int64_t count, void *sum)
+{
+    size_t element = lane == GR_LANE_Z ? 16 : 8;
+    const granary_tensor *first = &call->inputs[call->input_count - 1].tensor.view;
+    int dims = call->inputs[0].tensor.view.dims;
+    const void *values = NULL;
+    void *owned = NULL;
+    granary_err err;
+
+    if (call->input_count % 2 == 0) {
+        memset(sum, 0, (size_t)count * element);
+        return GRANARY_OK;
+    }
+    if (first->dims != dims || memcmp(first->shape, shape, (size_t)dims * sizeof shape[0]) != 0) {
+        return gr_fail(GRANARY_EINVAL, "the last input is of no pair, and has not the shape of a sum");
+    }
+    err = as_lane(first, lane, &values, &owned);
+    if (err == GRANARY_OK) {
+        memcpy(sum, values, (size_t)count * element);
+    }
+    free(owned);
+    return err;
+}
+
 granary_err
 kernel_matmul(struct gr_kernel_call *call, const struct gr_chunk_matmul *params)
 {
@@ -152,8 +179,8 @@ kernel_matmul(struct gr_kernel_call *call, const struct gr_chunk_matmul *params)
     void *values = NULL, *room = NULL;
     granary_err err = tensor_call_check_any(call, 2, SIZE_MAX);
 
-    if (err == GRANARY_OK && (call->input_count % 2 != 0 || !gr_tensor_dtype_valid(dtype))) {
-        err = gr_fail(GRANARY_EINVAL, "%zu inputs are no pairs, or %.20s is no dtype", call->input_count, name);
+    if (err == GRANARY_OK && (params->strip < 1 || params->strip > INT_MAX || !gr_tensor_dtype_valid(dtype))) {
+        err = gr_fail(GRANARY_EINVAL, "%lld rows are no strip, or %.20s is no dtype", (long long)params->strip, name);
     }
     if (err == GRANARY_OK) {
         err = check_pairs(call);
@@ -172,12 +199,12 @@ kernel_matmul(struct gr_kernel_call *call, const struct gr_chunk_matmul *params)
         err = gr_fail(GRANARY_ENOMEM, "no memory for %lld numbers", (long long)count);
     }
     if (err == GRANARY_OK) {
-        memset(in_place ? values : room, 0, (size_t)count * element);
+        err = begin_sum(call, lane, shape, count, in_place ? values : room);
     }
     openblas_set_num_threads(1); /* executors are the parallelism */
-    for (size_t i = 0; err == GRANARY_OK && i < call->input_count; i += 2) {
-        err =
-            add_product(&call->inputs[i].tensor.view, &call->inputs[i + 1].tensor.view, lane, in_place ? values : room);
+    for (size_t i = 0; err == GRANARY_OK && i + 1 < call->input_count; i += 2) {
+        err = add_product(&call->inputs[i].tensor.view, &call->inputs[i + 1].tensor.view, lane, params->strip,
+                          in_place ? values : room);
     }
     if (err == GRANARY_OK && dtype == GRANARY_FLOAT32) {
         for (int64_t i = 0; i < count; i++) {

@@ -187,6 +187,8 @@ class Slot:
         client = self.client(request.session)
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as sock:
             sock.connect("\0" + what["address"])
+            if not wire.is_own(sock):  # whose calls would be run as this user
+                raise PermissionError("another user has taken the socket of the program whose calls these are")
             sock.sendall(f"{what['token']} {request.graph}".encode())
             try:
                 self._print_there(sock)

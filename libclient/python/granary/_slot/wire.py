@@ -72,6 +72,15 @@ class Ended(EOFError):
     """The executor has ended, or closed its side."""
 
 
+_CREDENTIALS = struct.Struct("iII")
+
+
+def is_own(sock: socket.socket) -> bool:
+    """Whether a process of this user is at the other end: everybody sees the names of these sockets, and may connect, or take one."""
+    _, uid, _ = _CREDENTIALS.unpack(sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size))
+    return bool(uid == os.geteuid())
+
+
 def receive(sock: socket.socket, size: int) -> bytearray:
     """So many bytes; Ended when the other side is gone."""
     data = bytearray(size)

@@ -394,7 +394,8 @@ class Node:
                         raise error
             ids = [[self.local(one, place).hex() for place in which] for one, which in zip(handles, wanted)]
             of = self._typed(stage.graph["nodes"][node], ids)
-            given.update(attributes(node, of, [_Grid.of(*pair) for pair in zip(handles, spans)], ids, what.get("rows")))
+            grids = [self._grid(one[0]) for one in ids] if take == "part" and of["op"] == "array" else [_Grid.of(*pair) for pair in zip(handles, spans)]
+            given.update(attributes(node, of, grids, ids, what.get("rows")))
         return given
 
     def _typed(self, node: Mapping[str, Any], ids: Sequence[Sequence[str]]) -> Mapping[str, Any]:
@@ -405,6 +406,13 @@ class Node:
         from ..array._session import SessionEngine
 
         return {**node, "dtype": SessionEngine(self.session).read(first).dtype.name}
+
+    def _grid(self, id: str) -> "_Grid":
+        """Of a block that was dealt, which is a tensor of its own."""
+        from ..array._session import SessionEngine
+
+        shape = SessionEngine(self.session).read(id).shape
+        return _Grid(shape, shape)
 
     def local(self, handle: Handle, place: int) -> bytes:
         if place >= len(handle.chunks):

@@ -1,6 +1,7 @@
 """Nodes come and go with Dask's workers: the plugin that makes them, and what is checked before any work is sent."""
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
@@ -99,10 +100,22 @@ class Plugin(WorkerPlugin):  # type: ignore[misc]
 
 def _forgetful(worker: Any) -> None:
     """Dask's log of events has errors, and an error has what its frames have: also handles that Dask itself was about to pass, and has
-    released since. So there is no such log."""
+    released since. So there is no such log. And what it logs as a server, which a client can ask for, is kept as text."""
     state = getattr(worker, "state", None)
     if state is not None and isinstance(getattr(state, "stimulus_log", None), deque):
         state.stimulus_log = deque(maxlen=0)
+    handler = getattr(worker, "_deque_handler", None)
+    if isinstance(handler, logging.Handler):
+        handler.addFilter(_as_text)
+
+
+def _as_text(record: logging.LogRecord) -> bool:
+    """A record without its objects. Who writes it has the same text of it."""
+    record.msg, record.args = record.getMessage(), None
+    if record.exc_info:
+        record.exc_text = record.exc_text or logging.Formatter().formatException(record.exc_info)
+        record.exc_info = None
+    return True
 
 
 def leave() -> None:

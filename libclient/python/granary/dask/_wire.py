@@ -1,8 +1,14 @@
 """Chunks on their way from node to node, beside Dask: a small server in each worker, and what fetches from it.
 
-A client sends the secret of its ticket, a count, and ids; the server answers with that many exported objects (docs/formats.md). They are
-written from the store's memory, and read into an object of the other store. Each has checksums. With TLS, both ends have Dask's
-contexts, and a pair of sockets stands between the encryption and the store.
+Both ends show that they know the secret of the ticket, and neither sends it: who listens on the port of a worker that died learns
+nothing, and what was sent once opens nothing again.
+
+    server   16 random bytes
+    client   16 random bytes, a count (4 bytes, the first one the highest), ids, a proof of both and of what the server sent
+    server   1: what follows is there, or 0; a proof of that and of what the client sent; exported objects (docs/formats.md)
+
+Objects are written from the store's memory, and read into an object of the other store. Each has checksums. With TLS, both ends have
+Dask's contexts, and a pair of sockets stands between the encryption and the store.
 """
 from __future__ import annotations
 
@@ -13,7 +19,8 @@ import socket
 import ssl
 import struct
 import threading
-from typing import Any, Callable, Iterator, List, Optional, Sequence, Set, Tuple, Union
+import time
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 from .. import _granary
 from .._errors import Error, NotFound, Unreachable
@@ -36,6 +43,11 @@ _RESTORE_MS = 10000
 """For a chunk to come back from disk."""
 
 _SECRET = 16
+_NONCE = 16
+_PROOF = 32
+_STRANGERS = 128
+"""Connections that have not shown yet that they know the secret. One more, and the oldest of them ends."""
+
 _ID = 16
 _MOST_IDS = 1 << 16
 _PUMP = 1 << 18
@@ -66,6 +78,10 @@ def _timeouts(one: Socket, silent: int) -> None:
     one.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, number in ((socket.TCP_KEEPIDLE, _CUT_S // 2), (socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPCNT, _CUT_S // 2)):
         one.setsockopt(socket.IPPROTO_TCP, option, number)
+
+
+def _proof(secret: bytes, *parts: bytes) -> bytes:
+    return hmac.digest(secret, b"".join(parts), "sha256")
 
 
 def _read(one: Socket, size: int) -> bytes:
@@ -134,6 +150,7 @@ class Server:
         self.host, self.port = self._listener.getsockname()[:2]
         self._lock = threading.Lock()
         self._open: Set[socket.socket] = set()
+        self._strangers: Dict[socket.socket, None] = {}
         self._closed = False
         self._thread = threading.Thread(target=self._accept, name="granary-serve", daemon=True)
         self._thread.start()
@@ -156,8 +173,32 @@ class Server:
             except OSError:
                 if self._closed:
                     return
+                if not self._drop_stranger():  # there is no descriptor, and nothing tells when there is one
+                    time.sleep(0.05)
                 continue
-            threading.Thread(target=self._serve, args=(one,), name="granary-send", daemon=True).start()
+            if len(self._strangers) >= _STRANGERS:
+                self._drop_stranger()
+            with self._lock:
+                self._strangers[one] = None
+            try:
+                threading.Thread(target=self._serve, args=(one,), name="granary-send", daemon=True).start()
+            except RuntimeError as error:  # no more threads
+                logger.warning("a connection is closed: %s", error)
+                self._known(one)
+                one.close()
+
+    def _drop_stranger(self) -> bool:
+        with self._lock:
+            oldest = next(iter(self._strangers), None)
+            if oldest is not None:
+                del self._strangers[oldest]
+                with contextlib.suppress(OSError):
+                    oldest.shutdown(socket.SHUT_RDWR)
+            return oldest is not None
+
+    def _known(self, raw: socket.socket) -> None:
+        with self._lock:
+            self._strangers.pop(raw, None)
 
     def _serve(self, raw: socket.socket) -> None:
         with self._lock:
@@ -167,32 +208,47 @@ class Server:
             self._open.add(raw)
         one: Socket = raw
         try:
-            _timeouts(raw, STALL_S)
+            _timeouts(raw, ANSWER_S)
             if self._context is not None:
-                one = self._context.wrap_socket(raw, server_side=True)  # the plain one is nothing any more
+                one = self._context.wrap_socket(raw, server_side=True, do_handshake_on_connect=False)  # the plain one is nothing any more
                 with self._lock:
                     self._open.add(one)
-                    if self._closed:
+                    if self._closed or raw not in self._strangers:
                         return
-            self._answer(one)
+                    del self._strangers[raw]
+                    self._strangers[one] = None
+                one.do_handshake()
+            wanted = self._question(one)
+            if wanted is not None:
+                self._known(one)
+                _timeouts(one, STALL_S)
+                self._answer(one, *wanted)
         except (OSError, ValueError, struct.error) as error:
             logger.debug("a transfer ended early: %s", error)
         finally:
             with self._lock:
                 self._open -= {raw, one}
+                for end in (raw, one):
+                    self._strangers.pop(end, None)
             one.close()
 
-    def _answer(self, one: Socket) -> None:
-        if not hmac.compare_digest(_read(one, _SECRET), self.secret):
-            return
-        (count,) = struct.unpack("!I", _read(one, 4))
+    def _question(self, one: Socket) -> Optional[Tuple[bytes, bytes]]:
+        """The ids that somebody wants who knows the secret, and what the answer has to prove."""
+        nonce = secrets.token_bytes(_NONCE)
+        one.sendall(nonce)
+        head = _read(one, _NONCE + 4)
+        (count,) = struct.unpack("!I", head[_NONCE:])
         if count > _MOST_IDS:
-            return
+            return None
         ids = _read(one, count * _ID)
+        return (ids, head[:_NONCE]) if hmac.compare_digest(_read(one, _PROOF), _proof(self.secret, nonce, head, ids)) else None
+
+    def _answer(self, one: Socket, ids: bytes, theirs: bytes) -> None:
         client = self._client()
         try:
             there = all(client.contains(ids[i : i + _ID]) for i in range(0, len(ids), _ID))
-            one.sendall(_OK if there else _GONE)
+            answer = _OK if there else _GONE
+            one.sendall(answer + _proof(self.secret, theirs, answer))
             if there:
                 with _plain(one, True) as fd:
                     for i in range(0, len(ids), _ID):
@@ -212,8 +268,13 @@ def fetch(client: Any, wanted: Sequence[Tuple[Handle, Chunk]], context: Optional
             _timeouts(raw, ANSWER_S)
             one: Socket = raw if context is None else context.wrap_socket(raw, server_hostname=origin.host)
             with contextlib.closing(one):
-                one.sendall(origin.secret + struct.pack("!I", len(wanted)) + b"".join(chunk.id for _, chunk in wanted))
-                if _read(one, 1) != _OK:
+                ours = secrets.token_bytes(_NONCE)
+                question = ours + struct.pack("!I", len(wanted)) + b"".join(chunk.id for _, chunk in wanted)
+                one.sendall(question + _proof(origin.secret, _read(one, _NONCE), question))
+                answer = _read(one, 1)
+                if not hmac.compare_digest(_read(one, _PROOF), _proof(origin.secret, ours, answer)):
+                    raise ConnectionError("who listens there does not know the secret")
+                if answer != _OK:
                     raise NotFound("they are not there any more")
                 _timeouts(one, SILENT_S)
                 with _plain(one, False) as fd:

@@ -45,10 +45,10 @@ with Instance(executors=2) as granary:
         nodes = {f'p{part}': {**source, 'part': part, 'parts': parts} for part in range(parts)}
         return {**nodes, 'all': {'op': 'concat', 'inputs': list(nodes)}}
 
-    def check(source, counts=(1, 2, 3, 7, 100), apart=3):
+    def check(source, counts=(1, 2, 3, 7, 100), apart=3, chunks=CHUNKS):
         whole = written({'x': source}, 'x')
         for parts in counts:
-            ours = written(in_parts(source, parts), 'all', random.choice(CHUNKS))
+            ours = written(in_parts(source, parts), 'all', random.choice(chunks))
             assert ours == whole, f'{source} in {parts} parts: {ours[:300]!r} instead of {whole[:300]!r}'
         # Each by itself, as on machines that differ.
         head, rows = whole.split(b'\n', 1)
@@ -119,6 +119,20 @@ with Instance(executors=2) as granary:
     subprocess.run(['gzip', '-kf', path('t.ndjson')], check=True)
     check({'op': 'read_ndjson', 'path': path('t.ndjson')}, counts=(2, 30))
     check({'op': 'read_ndjson', 'path': path('t.ndjson.gz')}, counts=(3,), apart=0)
+    given = {'dtypes': {'n': 'int64', 'late': 'list(int64)'}, 'complete': True}
+    check({'op': 'read_ndjson', 'path': path('t.ndjson'), **given}, counts=(1, 2, 30, 1000))
+    check({'op': 'read_ndjson', 'path': path('t.ndjson.gz'), **given}, counts=(3,), apart=0)
+
+    # With all columns given, too: a value of another dtype or name is told, and what lies elsewhere may be anything.
+    with open(path('bad.ndjson'), 'w', encoding='utf-8') as file:
+        file.write('{"a":1}\n' * 1000 + '{"a":1}{\n' + '{"a":1}\n' * 2000 + '{"a":"x"}\n' + '{"a":1}\n' * 1000 + '{"b":null}\n{"b":1}\n')
+    bad = {'op': 'read_ndjson', 'path': path('bad.ndjson'), 'parts': 4, 'dtypes': {'a': 'int64'}}
+    granary.fails({'x': {**bad, 'part': 1}}, 'x', 'bad.ndjson:1001: ')
+    bad['complete'] = True
+    assert len(granary.run({'x': {**bad, 'part': 1}}, 'x')['a']) == 1002
+    granary.fails({'x': {**bad, 'part': 0}}, 'x', 'bad.ndjson:1001: ')
+    granary.fails({'x': {**bad, 'part': 2}}, 'x', "bad.ndjson, line 999 from byte 16019 on: column 'a': 'x' is not int64")
+    granary.fails({'x': {**bad, 'part': 3}}, 'x', "bad.ndjson: column 'b' is not in the dtypes")
 
     # ---- tables, Parquet, Arrow, SQLite ----
     rows = 1000
@@ -160,7 +174,8 @@ with Instance(executors=2) as granary:
         database.executemany('INSERT INTO t VALUES (?, ?, ?)', [(i * i - 900, f's{i}', i) for i in range(300)])
         database.execute('CREATE VIEW v AS SELECT s FROM t ORDER BY id')
     database.close()
-    check({'op': 'read_sqlite', 'path': path('t.db'), 'table': 't'}, counts=(7, 40), apart=2)
+    for size in CHUNKS:  # a piece of one part has no rows of the next
+        check({'op': 'read_sqlite', 'path': path('t.db'), 'table': 't'}, counts=(7, 40), apart=2, chunks=[size])
     check({'op': 'read_sqlite', 'path': path('t.db'), 'table': 'v'}, counts=(3,), apart=0)
 
     # ---- many files ----

@@ -21,6 +21,19 @@
 #include "cli/command/cli.h"
 #include "cli/print/listing.h"
 
+/* What its nodes wrote counts, and all of it is removed in the end. */
+static granary_err
+check_directory(const struct pilot *pilot)
+{
+    int fd = open(pilot->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    granary_err err = fd >= 0           ? gr_fd_check_own(fd, pilot->directory)
+                      : errno == ENOENT ? GRANARY_OK /* it has been removed */
+                                        : gr_fail_errno("%s", pilot->directory);
+
+    gr_fd_close(&fd);
+    return err;
+}
+
 granary_err
 pilot_find(const char *instance, struct pilot *ret_pilot)
 {
@@ -33,7 +46,7 @@ pilot_find(const char *instance, struct pilot *ret_pilot)
         return err;
     }
     (void)snprintf(ret_pilot->state, sizeof ret_pilot->state, "%s.cluster", resolved.runtime);
-    err = gr_file_read(ret_pilot->state, 2 * PATH_MAX, &text, &size);
+    err = gr_file_read_own(ret_pilot->state, 2 * PATH_MAX, &text, &size);
     if (err == GRANARY_ENOENT) {
         err = gr_fail(err, "no cluster is up: `granary cluster up --slurm -N 4` starts one");
     } else if (err == GRANARY_OK && sscanf(text, "job %31s\nnodes %u\ndirectory %4095[^\n]", ret_pilot->job,
@@ -41,7 +54,7 @@ pilot_find(const char *instance, struct pilot *ret_pilot)
         err = gr_fail(GRANARY_ECORRUPT, "%s: is damaged: remove it, and end its job with scancel", ret_pilot->state);
     }
     free(text);
-    return err;
+    return err == GRANARY_OK ? check_directory(ret_pilot) : err;
 }
 
 /* ---- what Slurm says ---- */
@@ -178,14 +191,18 @@ void
 pilot_count(const char *directory, const char *node)
 {
     char path[PATH_MAX];
-    int fd;
+    int folder, fd = -1;
 
-    (void)snprintf(path, sizeof path, "%s/counts/%s", directory, node);
-    fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600); /* elsewhere there is no such folder */
+    (void)snprintf(path, sizeof path, "%s/counts", directory);
+    folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW); /* elsewhere there is no such folder */
+    if (folder >= 0 && gr_fd_check_own(folder, path) == GRANARY_OK) {
+        fd = openat(folder, node, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+    }
     if (fd >= 0) {
         (void)gr_write_all(fd, ".", 1);
-        (void)close(fd);
     }
+    gr_fd_close(&fd);
+    gr_fd_close(&folder);
 }
 
 /* ---- what is told of it ---- */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -35,12 +36,14 @@ clear_others(const char *prefix, const char *own)
     while (stream != NULL && (entry = readdir(stream)) != NULL) {
         struct gr_instance instance;
         char path[PATH_MAX];
+        struct stat st;
 
         if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0 || strncmp(entry->d_name, own, strlen(own)) == 0) {
             continue;
         }
         (void)snprintf(path, sizeof path, PLACE "/%s", entry->d_name);
-        if (gr_instance_resolve(path, &instance) == GRANARY_OK &&
+        if (lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+            gr_instance_resolve(path, &instance) == GRANARY_OK &&
             gr_instance_check_own(instance.runtime) == GRANARY_OK && supervisor_running(&instance) == 0) {
             (void)supervisor_stop(&instance, NULL);
         }

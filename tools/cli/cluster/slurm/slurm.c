@@ -176,7 +176,13 @@ make_state_directory(const char *state)
 
     (void)snprintf(above, sizeof above, "%s", state);
     *strrchr(above, '/') = '\0';
-    return stat(above, &st) == 0 ? GRANARY_OK : gr_mkdir_private(above);
+    if (stat(above, &st) < 0) {
+        return gr_mkdir_private(above);
+    }
+    return st.st_uid == geteuid() || st.st_uid == 0
+               ? GRANARY_OK
+               : gr_fail(GRANARY_EPERM, "%s belongs to uid %u: choose another directory with --instance", above,
+                         (unsigned)st.st_uid);
 }
 
 /* Until all nodes are up. */

@@ -121,6 +121,30 @@ leftovers_found(const struct gr_instance *instance)
     return access(path, F_OK) == 0;
 }
 
+/* Below /var/tmp somebody else may have been first, with a link that leads to files of this user. */
+static bool
+is_own_directory(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid();
+}
+
+/* What lies in one of this user's directories. */
+static void
+remove_below_own(char *path)
+{
+    char *slash = strrchr(path, '/');
+    bool is_own;
+
+    *slash = '\0';
+    is_own = is_own_directory(path);
+    *slash = '/';
+    if (is_own) {
+        gr_remove_tree(path);
+    }
+}
+
 void
 leftovers_sweep(const struct gr_instance *instance, bool keep_socket)
 {
@@ -128,11 +152,13 @@ leftovers_sweep(const struct gr_instance *instance, bool keep_socket)
 
     keep_logs(instance);
     gr_instance_logs(instance, path);
-    gr_remove_tree(path);
+    remove_below_own(path);
     (void)gr_instance_sweep_shm(instance);
     (void)snprintf(path, sizeof path, "%s/" LEFTOVERS_FRAGMENTS, instance->spill_default);
-    gr_remove_tree(path);
-    level_clear_directory(instance->spill_default);
+    remove_below_own(path);
+    if (is_own_directory(instance->spill_default)) {
+        level_clear_directory(instance->spill_default);
+    }
     (void)rmdir(instance->spill_default); /* stays when persistent objects are in it */
     for (size_t i = keep_socket; i < sizeof runtime_files / sizeof runtime_files[0]; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", instance->runtime, runtime_files[i]);
