@@ -11,7 +11,7 @@ import sys
 from blocks import FENCE, pages
 
 source, programs = (pathlib.Path(name).resolve() for name in sys.argv[1:3])
-MAGIC = re.compile(r"granary [a-z ]+ 1(?:\\n)?$")  # how a file begins: docs/formats.md
+MAGIC = re.compile(r"granary (?:[a-z ]+ 1(?:\\n)?|python pickle)$")  # how a file begins, or its metadata: docs/formats.md
 
 
 @functools.cache

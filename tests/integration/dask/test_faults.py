@@ -92,6 +92,16 @@ class Faults(unittest.TestCase):
         self.assertEqual(self.cluster.workers['n2'].wait(PATIENCE_S), 75)
         self.assertIn('has lost its instance, so this worker leaves', self.cluster.log())
 
+    def test_an_instance_while_nothing_runs(self):
+        """Its node leaves before anybody asks it for something."""
+        def supervisor(node):
+            with open(os.path.join(node.session.instance, 'instance.json')) as file:
+                return json.load(file)['supervisor_pid']
+
+        os.kill(self.cluster.on('n2', supervisor), signal.SIGKILL)
+        self.assertEqual(self.cluster.workers['n2'].wait(PATIENCE_S), 75)
+        until(lambda: len(self.client.scheduler_info()['workers']) == 1, 'the end of the worker')
+
     def test_a_store_that_comes_back(self):
         """The supervisor starts it again: nothing is lost, and nobody leaves."""
         calm = self.answer()

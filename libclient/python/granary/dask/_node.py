@@ -146,6 +146,8 @@ class Node:
                     while not self._closed:
                         events.next(0)
             events.close()
+        except Unreachable as error:
+            self._leave(str(error))
         except Error:
             self.look()
 
@@ -154,13 +156,15 @@ class Node:
         if self._closed:
             return
         try:
-            self.client.stat()
+            self.client.subscribe(_RESTART).close()  # the store has to answer that
         except Unreachable as error:
             self._leave(str(error))
         except Error:
             pass
 
     def _leave(self, reason: str) -> None:
+        if self._closed:
+            return
         print(f"granary.dask: {self.origin.worker}: {self.name} has lost its instance, so this worker leaves: {reason}", file=sys.stderr, flush=True)
         worker = self._worker()
         if worker is None or alone():
