@@ -19,7 +19,7 @@
 #include "base/process/roster.h"
 #include "base/process/stacks.h"
 #include "options/options.h"
-#include "sched/peers.h"
+#include "sched/links/peers.h"
 #include "sched/server.h"
 #include "simulate/simulate.h"
 #include "state/state.h"

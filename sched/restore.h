@@ -3,7 +3,7 @@
 #define SCHED_RESTORE_H
 
 #include "sched/durable/keeper.h"
-#include "sched/links.h"
+#include "sched/links/links.h"
 
 /* Give the manager and the links what was kept and start it; its actions are then to be performed. Errors: the state's
  */

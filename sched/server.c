@@ -16,7 +16,7 @@
 #include "sched/answers.h"
 #include "sched/arena.h"
 #include "sched/durable/keeper.h"
-#include "sched/links.h"
+#include "sched/links/links.h"
 #include "sched/machine.h"
 #include "sched/owners.h"
 #include "sched/page.h"

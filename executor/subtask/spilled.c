@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "client/spilled.h"
+#include "client/read/spilled.h"
 #include "contract/shm.h"
 #include "data/directory.h"
 #include "executor/subtask/private.h"

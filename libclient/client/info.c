@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/sized.h"
 #include "base/text/duration.h"
-#include "client/call.h"
+#include "client/user/call.h"
 #include "object/object.h"
 
 /* A request that waits is renewed so often: a scheduler need not keep what nobody waits for any more. */

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "data/file/format.h"
-#include "data/file/paths.h"
+#include "data/file/paths/paths.h"
 #include "data/frame.h"
 #include "data/tensor.h"
 #include "graph/tensor/types.h"

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "client/budget.h"
-#include "client/call.h"
+#include "client/user/call.h"
 #include "object/object.h"
 
 static granary_err

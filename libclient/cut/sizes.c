@@ -7,7 +7,7 @@
 
 #include "base/text/buf.h"
 #include "cut/flow.h"
-#include "data/file/paths.h"
+#include "data/file/paths/paths.h"
 
 /* Bytes in memory for a byte of a file, by its ending. */
 static double

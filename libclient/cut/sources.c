@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/text/buf.h"
 #include "cut/flow.h"
-#include "data/file/paths.h"
+#include "data/file/paths/paths.h"
 
 static Granary__Attr *
 absolute(struct cut *cut, const char *directory, const Granary__Attr *attr)

@@ -15,9 +15,9 @@
 #include "granary/info.h"
 #include "granary/mutable.h"
 #include "graph/dtype_class.h"
-#include "sql/first.h"
-#include "sql/split.h"
-#include "sql/view.h"
+#include "sql/from/view.h"
+#include "sql/select/first.h"
+#include "sql/select/split.h"
 
 /* A column more is some 600 bytes of text. */
 #define SUMMARIZED_MAX 1000

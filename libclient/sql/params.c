@@ -12,7 +12,7 @@
 #include "base/text/text.h"
 #include "granary/sql.h"
 #include "graph/nearest.h"
-#include "sql/split.h"
+#include "sql/select/split.h"
 
 /* ---- literals ---- */
 

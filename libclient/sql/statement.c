@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sql/view.h"
+#include "sql/from/view.h"
 
 /* Of a line, in messages. */
 #define SHOWN_MAX 120

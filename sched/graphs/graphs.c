@@ -9,9 +9,9 @@
 #include "sched/durable/journal.h"
 #include "sched/execution/event_log.h"
 #include "sched/execution/graph.h"
+#include "sched/graphs/again/recall.h"
+#include "sched/graphs/again/restore.h"
 #include "sched/graphs/deadline.h"
-#include "sched/graphs/recall.h"
-#include "sched/graphs/restore.h"
 #include "sched/graphs/tables.h"
 #include "sched/history/history.h"
 

@@ -11,9 +11,9 @@
 #include "sched/execution/graph.h"
 #include "sched/executors/frees.h"
 #include "sched/functions/libraries.h"
+#include "sched/graphs/again/recall.h"
 #include "sched/graphs/deadline.h"
 #include "sched/graphs/graphs.h"
-#include "sched/graphs/recall.h"
 #include "sched/graphs/tables.h"
 #include "sched/graphs/told.h"
 

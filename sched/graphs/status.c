@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "sched/execution/graph.h"
+#include "sched/graphs/again/recall.h"
 #include "sched/graphs/graphs.h"
-#include "sched/graphs/recall.h"
 
 void
 graph_status(const struct task_graph *graph, Granary__GraphStatus *ret_status)

@@ -3,8 +3,8 @@
 
 #include "sched/execution/graph.h"
 #include "sched/executors/frees.h"
+#include "sched/graphs/again/restore.h"
 #include "sched/graphs/graphs.h"
-#include "sched/graphs/restore.h"
 #include "sched/graphs/wait.h"
 
 /* How long user code has to stop before its executor is killed, when nobody says. */

@@ -15,8 +15,8 @@
 #include "graph/graph.h"
 #include "sched/core/pack.h"
 #include "sched/executors/frees.h"
+#include "sched/graphs/again/restore.h"
 #include "sched/graphs/graphs.h"
-#include "sched/graphs/restore.h"
 
 #define FACTS_MAX 1024 /* tables whose facts are remembered */
 

@@ -29,7 +29,7 @@
 #include "sched/executors/frees.h"
 #include "sched/executors/pool.h"
 #include "sched/executors/verdict.h"
-#include "sched/graphs/restore.h"
+#include "sched/graphs/again/restore.h"
 #include "schema/granary.pb-c.h"
 
 struct manager;

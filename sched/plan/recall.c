@@ -1,7 +1,7 @@
 /*
  * Steps whose frames were computed before are read instead, and what others may want to read is kept.
  *
- * A step is looked up by its key (optimize/rule_keys.c), those nearest the targets first: what only it would read need
+ * A step is looked up by its key (optimize/rules/rule_keys.c), those nearest the targets first: what only it would read need
  * not be looked at. What was found becomes a stored table, which executors look at before it is read. If some of it is
  * gone, it is forgotten, and the steps are made anew.
  *

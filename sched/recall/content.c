@@ -9,7 +9,7 @@
 #include "base/grow.h"
 #include "base/id.h"
 #include "base/text/buf.h"
-#include "data/file/paths.h"
+#include "data/file/paths/paths.h"
 #include "graph/graph.h"
 
 enum {

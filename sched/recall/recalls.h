@@ -4,7 +4,7 @@
  *
  *   a graph's   all of its targets have keys. While the graph is there its objects are its own; when it is deleted they
  *               become the entry's
- *   a part's    one step of a graph that is no target, by the step's key (optimize/rule_keys.c), with some of its columns.
+ *   a part's    one step of a graph that is no target, by the step's key (optimize/rules/rule_keys.c), with some of its columns.
  *               The objects are the entry's from the beginning
  */
 #ifndef SCHED_RECALL_RECALLS_H

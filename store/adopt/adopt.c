@@ -17,7 +17,7 @@
 #include "base/futex.h"
 #include "base/log.h"
 #include "store/adopt/adopt_parts.h"
-#include "store/flow/restore.h"
+#include "store/flow/read/restore.h"
 #include "store/flow/spare.h"
 #include "store/object/counted.h"
 #include "store/object/hold.h"

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "granary/hold.h"
 #include "store/client/request.h"
-#include "store/flow/restore.h"
+#include "store/flow/read/restore.h"
 #include "store/object/alias.h"
 #include "store/object/contain.h"
 #include "store/object/hold.h"

@@ -17,8 +17,8 @@
 #include "store/flow/limits.h"
 #include "store/flow/move.h"
 #include "store/flow/queue.h"
-#include "store/flow/restore.h"
-#include "store/flow/slicing.h"
+#include "store/flow/read/restore.h"
+#include "store/flow/read/slicing.h"
 #include "store/object/object.h"
 #include "store/segment/segment.h"
 

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "store/core/answer.h"
 #include "store/core/events.h"
-#include "store/flow/restore.h"
+#include "store/flow/read/restore.h"
 #include "store/object/contain.h"
 #include "store/object/copy.h"
 #include "store/object/object.h"

@@ -9,7 +9,7 @@
 #include "store/flow/evict.h"
 #include "store/flow/limits.h"
 #include "store/flow/queue.h"
-#include "store/flow/restore.h"
+#include "store/flow/read/restore.h"
 #include "store/flow/spare.h"
 #include "store/flow/supply.h"
 #include "store/object/object.h"

@@ -35,7 +35,7 @@ def operators():
 
 def composed():
     """sql:NAME: functions and aggregates of SQL that others make up."""
-    folder = SOURCE / 'libclient/sql/parse'
+    folder = SOURCE / 'libclient/sql/parse/functions'
     names = re.findall(r'^COMPOSED\("([a-z]\w*)"', (folder / 'composed.def').read_text(), re.M)  # those that begin with _ are parts of others
     for array, words in re.findall(r'static const char \*const (\w+)\[\] = \{(.*?)NULL\};', (folder / 'composed.c').read_text(), re.S):
         names += re.findall(r'"(\w+)"', words) if array not in ('any', 'indifferent') else []
@@ -59,10 +59,16 @@ def aggregates():
     return list(dict.fromkeys(f'agg:{name}' for row in rows for name in re.findall(r'`(\w+)', row)))
 
 
+def parser():
+    """The files of the parser of SELECTs."""
+    folder = SOURCE / 'libclient/sql/parse'
+    return sorted([*folder.glob('*.c'), *(folder / 'functions').glob('*.c')])
+
+
 def clauses():
     """clause:NAME: every kind of a parse tree's node that the parser of SELECTs knows."""
     names = set()
-    for file in sorted((SOURCE / 'libclient/sql/parse').glob('*.c')):
+    for file in parser():
         names.update(re.findall(r'PG_QUERY__NODE__(NODE_\w+)', file.read_text()))
         names.update(re.findall(r'PG_QUERY__((?:JOIN_TYPE|SET_OPERATION|BOOL_TEST_TYPE|NULL_TEST_TYPE|SUB_LINK_TYPE|SORT_BY_NULLS|SORT_BY_DIR|'
                                 r'MIN_MAX_OP|LIMIT_OPTION|GROUPING_SET_KIND|BOOL_EXPR_TYPE|A__EXPR__KIND)__\w+)', file.read_text()))
@@ -72,7 +78,7 @@ def clauses():
 def fields():
     """field:NAME: every field of a parse tree's nodes that the parser of SELECTs takes."""
     names = set()
-    for file in sorted((SOURCE / 'libclient/sql/parse').glob('*.c')):
+    for file in parser():
         names.update(re.findall(r'TAKE\(p, [\w>.\[\]-]+, (\w+)\)', file.read_text()))
     return [f'field:{name}' for name in sorted(names)]
 

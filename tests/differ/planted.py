@@ -20,14 +20,14 @@ TARGETS = ['granary', 'granary-store', 'granary-sched', 'granary-executor', 'lib
 
 # name, file, what stands there, what is planted, the part, what the finding must have in it
 MISTAKES = [
-    ('swapped arguments', 'libclient/sql/parse/function.c', 'functions[i].swapped ? swapped : args', 'functions[i].swapped && i > 1000 ? swapped : args', 'sql_cases', r'strpos|instr'),
+    ('swapped arguments', 'libclient/sql/parse/functions/function.c', 'functions[i].swapped ? swapped : args', 'functions[i].swapped && i > 1000 ? swapped : args', 'sql_cases', r'strpos|instr'),
     ('an ignored clause', 'libclient/sql/rel.c', '    if (offset == 0) {', '    if (offset >= 0) {', 'sql_random', r'offset'),
-    ('an ignored filter', 'libclient/sql/parse/function.c', 'if (expr->args != NULL && call->agg_filter != NULL) {', 'if (expr->args != NULL && call->agg_filter != NULL && p == NULL) {', 'sql_random', r'filter'),
+    ('an ignored filter', 'libclient/sql/parse/functions/function.c', 'if (expr->args != NULL && call->agg_filter != NULL) {', 'if (expr->args != NULL && call->agg_filter != NULL && p == NULL) {', 'sql_random', r'filter'),
     ('a float detour', 'executor/kernel/rows/cast.c', 'gr_int128 value = node_exact_at(a, i);', 'gr_int128 value = (gr_int128)(double)node_exact_at(a, i);', 'expressions', r'cast|q\d'),
     ('a set for another', 'libclient/sql/parse/select.c', '[PG_QUERY__SET_OPERATION__SETOP_EXCEPT] = SQL_EXCEPT', '[PG_QUERY__SET_OPERATION__SETOP_EXCEPT] = SQL_INTERSECT', 'sql_random', r'except'),
     ('a wrong null', 'executor/kernel/join/probe.c', '"null_aware", false)', '"no null_aware", false)', 'graphs_frame', r'null_aware'),
     ('a null that is kept', 'executor/kernel/aggregate/plan.c', '"dropna", true)', '"dropna", false)', 'graphs_frame', r'groupby|value_counts|pivot'),
-    ('an ignored parameter', 'executor/kernel/tensor/reduce.c', '"ddof", 0);', '"no ddof", 0);', 'graphs_tensor', r'ddof'),
+    ('an ignored parameter', 'executor/kernel/tensor/reduce/reduce.c', '"ddof", 0);', '"no ddof", 0);', 'graphs_tensor', r'ddof'),
     ('one to the side', 'executor/kernel/window/compute.h', 'window->center ? (window->window - 1) / 2 : 0', 'window->center ? window->window / 2 : 0', 'graphs_frame', r'rolling'),
     ('off by one', 'executor/kernel/rows/text/text.c', 'rows_utf8_offset(text, end - 1)', 'rows_utf8_offset(text, end)', 'expressions', r'substr'),
     ('rounded the wrong way', 'executor/kernel/rows/arithmetic.c', 'bool down = node->op == GR_OP_FLOOR_DIVIDE || node->op == GR_OP_MODULO;', 'bool down = node->op == GR_OP_FLOOR_DIVIDE;', 'expressions', r'%'),

@@ -9,7 +9,7 @@
 
 #include "data/print.h"
 #include "fuzz.h"
-#include "kernel/csv/csv_scan.h"
+#include "kernel/csv/find/csv_scan.h"
 #include "unit/executor/op.h"
 
 enum { COLUMNS_MAX = 64, FIELDS = 2 };

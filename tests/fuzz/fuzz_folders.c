@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "data/file/hive.h"
-#include "data/file/paths.h"
+#include "data/file/paths/hive.h"
+#include "data/file/paths/paths.h"
 #include "fuzz.h"
 #include "graph/folders/constant.h"
 

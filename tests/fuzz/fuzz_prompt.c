@@ -9,7 +9,7 @@
 
 #include "cli/prompt/paste.h"
 #include "fuzz.h"
-#include "sql/split.h"
+#include "sql/select/split.h"
 
 #define SIZE_MOST 4096u /* a pipe takes so much at once */
 

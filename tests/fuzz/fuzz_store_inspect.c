@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/process/roster.h"
-#include "cli/instance/daemons.h"
+#include "cli/instance/supervisor/daemons.h"
 #include "contract/shm.h"
 #include "fuzz.h"
 #include "granary/inspect.h"

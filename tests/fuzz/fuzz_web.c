@@ -7,8 +7,8 @@
 #include <strings.h>
 
 #include "fuzz.h"
+#include "web/ask/question.h"
 #include "web/guard.h"
-#include "web/question.h"
 
 #define LINES  24
 #define LENGTH 2048

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "data/print.h"
 #include "fuzz.h"
-#include "kernel/parquet/column.h"
+#include "kernel/parquet/column/column.h"
 
 #define ROWS_PICKED_MAX 4096
 

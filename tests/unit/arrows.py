@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 """The arrows between rooms: docs/architecture.md tells the same as USES in the CMakeLists.txt, no room is named in vain,
 and a library stands behind one room only. (That a room reaches no header of a room it does not name, the compiler sees.)
+And folders: none has more than 25 files, but those that are named below.
 
     arrows.py SOURCE_DIRECTORY
 """
+import os
 import pathlib
 import re
 import sys
@@ -17,8 +19,8 @@ GENERATED = {"schema"}  # granary.proto as C, made while building
 BEHIND = {
     "zmq.h": r"libclient/wire/message/zmq\.c",
     "sqlite3.h": r"libclient/sqlite/database\.c|sched/state/state_sqlite\.c|tools/bench/mutable/engine_sqlite\.c",
-    "lz4frame.h": r"libclient/client/read_lz4\.c|libclient/data/arrow/inflate\.c|libclient/data/text/\w+\.c",
-    "lz4.h": r"libclient/client/read_lz4\.c|libclient/pack/pack\.c|tools/bench/bench_spill\.c|executor/kernel/parquet/(codec|pack)\.c",
+    "lz4frame.h": r"libclient/client/read/read_lz4\.c|libclient/data/arrow/inflate\.c|libclient/data/text/\w+\.c",
+    "lz4.h": r"libclient/client/read/read_lz4\.c|libclient/pack/pack\.c|tools/bench/bench_spill\.c|executor/kernel/parquet/(codec|pack)\.c",
     "snappy-c.h": r"executor/kernel/parquet/(codec|pack)\.c",
     "zstd.h": r"executor/kernel/parquet/(codec|pack)\.c|libclient/data/arrow/inflate\.c|libclient/data/file/parquet\.c|libclient/data/text/\w+\.c",
     "zlib.h": r"executor/kernel/parquet/(codec|pack)\.c|libclient/data/arrow/inflate\.c|libclient/data/text/\w+\.c",
@@ -27,11 +29,17 @@ BEHIND = {
     "seccomp.h": r"executor/confine/calls\.c",
     "microhttpd.h": r"tools/web/(server|streams)\.[ch]",
     "numa.h": r"libclient/topology/topology\.c",
-    "cblas.h": r"executor/kernel/tensor/\w+\.c",
-    "lapacke.h": r"executor/kernel/tensor/\w+\.c",
+    "cblas.h": r"executor/kernel/tensor/(?:linalg/)?\w+\.c",
+    "lapacke.h": r"executor/kernel/tensor/(?:linalg/)?\w+\.c",
     "pg_query.h": r"libclient/sql/parse/parse\.c",
     "pg_query/pg_query.pb-c.h": r"libclient/sql/parse/private\.h",
 }
+
+FILES_MOST = 25  # in a folder
+# Folders that are larger, for their files are found by name: pages, headers and tables of many rooms, tests by their names.
+LARGE = {"docs", "include/contract", "libclient/base", "libclient/data", "libclient/graph", "libclient/python/granary", "libclient/python/granary/array",
+         "tests/differ", "tests/fuzz", "tests/integration/store", "tests/python", "tests/unit/plan", "tests/unit/sched", "tests/unit/store"}
+NO_SOURCE = {"build", "corpus", "fixtures", ".git", "__pycache__", ".mypy_cache", "node_modules"}
 
 source = pathlib.Path(sys.argv[1])
 wrong = []
@@ -111,6 +119,14 @@ for path in source.rglob("*.[ch]"):
         for header in re.findall(r"^#include <([\w./-]+)>", path.read_text(), re.M):
             if header in BEHIND and not re.fullmatch(BEHIND[header], place):
                 wrong.append(f"{place}: <{header}> is included in {BEHIND[header]} only")
+
+for folder, below, files in os.walk(source):
+    below[:] = [name for name in below if name not in NO_SOURCE]
+    place = pathlib.Path(folder).relative_to(source).as_posix()
+    if len(files) > FILES_MOST and place not in LARGE:
+        wrong.append(f"{place}: {len(files)} files, at most {FILES_MOST}: make a folder of those that belong together")
+    if len(files) <= FILES_MOST and place in LARGE:
+        wrong.append(f"{place}: {len(files)} files: LARGE need not name it any more")
 
 print("\n".join(wrong) or f"{len(rooms)} rooms, every arrow as drawn")
 sys.exit(1 if wrong else 0)

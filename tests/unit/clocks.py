@@ -11,7 +11,7 @@ READERS = {
     'libclient/base/log.c': 'when a line was written',
     'libclient/client/submit.c': 'a deadline for the scheduler, which takes what is left of it and goes by its own clock',
     'executor/user/call_run.c': 'the same, of a graph that a function submits',
-    'libclient/sql/parse/moment.c': 'now() of a statement',
+    'libclient/sql/parse/functions/moment.c': 'now() of a statement',
     'libclient/object/tell/subscribe.c': 'when an event was',
     'libclient/mutable/table.c': 'the time of a write; no earlier than the last one and the frontier',
     'libclient/object/read/waits.c': 'since when somebody waits',
@@ -32,8 +32,8 @@ READERS = {
     'tools/cli/print/show.c': 'how long ago something was',
     'tools/cli/look/waits.c': 'how long somebody has waited',
     'tools/cli/cluster/record.c': 'when a fragment began and ended, for who reads it elsewhere',
-    'tools/cli/cluster/why.c': 'how long a fragment has run',
-    'tools/cli/instance/supervise.c': 'when the instance was started',
+    'tools/cli/cluster/look/why.c': 'how long a fragment has run',
+    'tools/cli/instance/supervisor/supervise.c': 'when the instance was started',
     'tools/cli/instance/backup.c': 'when a backup was made',
 }
 ROOMS = ('libclient', 'store', 'sched', 'executor', 'tools/cli')

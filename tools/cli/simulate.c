@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "cli/command/command.h"
-#include "cli/instance/daemons.h"
+#include "cli/instance/supervisor/daemons.h"
 
 static int
 run_simulation(int argc, char **argv)

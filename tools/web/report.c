@@ -15,9 +15,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text/buf.h"
-#include "cli/instance/daemons.h"
+#include "cli/instance/supervisor/daemons.h"
 #include "cli/print/json.h"
-#include "web/ask.h"
+#include "web/ask/ask.h"
 #include "web/page.h"
 
 #define PAGES_MAX     24 /* of a list: 98304 rows */

@@ -11,8 +11,8 @@
 #include "contract/csv_list.h"
 #include "data/value/utf8.h"
 #include "graph/schema.h"
-#include "kernel/csv/csv_scan.h"
 #include "kernel/csv/csv_style.h"
+#include "kernel/csv/find/csv_scan.h"
 
 enum { TEXT_MOST = 64 << 10, SHOWN = 60, REASON = 256 };
 

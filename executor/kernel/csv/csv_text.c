@@ -14,12 +14,12 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "data/file/regular.h"
+#include "data/file/paths/regular.h"
 #include "data/print.h"
 #include "data/value/utf8.h"
 #include "kernel/core/scratch.h"
-#include "kernel/csv/csv_scan.h"
 #include "kernel/csv/csv_style.h"
+#include "kernel/csv/find/csv_scan.h"
 #include "kernel/simd/csv.h"
 
 #define PIECE ((size_t)256 << 10)

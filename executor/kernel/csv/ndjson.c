@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "data/file/json_record.h"
 #include "data/file/lines.h"
-#include "data/file/regular.h"
+#include "data/file/paths/regular.h"
 #include "data/print.h"
 #include "graph/schema.h"
 #include "kernel/core/frame_call.h"

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "data/text/text.h"
 #include "kernel/core/call.h"
-#include "kernel/csv/csv_scan.h"
+#include "kernel/csv/find/csv_scan.h"
 
 enum {
     READ = 1 << 20,

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "data/arrow/arrow.h"
-#include "data/file/regular.h"
+#include "data/file/paths/regular.h"
 #include "data/value/half.h"
 #include "kernel/core/frame_call.h"
 #include "kernel/tensor/call.h"

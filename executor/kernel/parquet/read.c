@@ -7,12 +7,12 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "data/file/regular.h"
+#include "data/file/paths/regular.h"
 #include "data/place.h"
 #include "kernel/core/frame_call.h"
 #include "kernel/core/scratch.h"
 #include "kernel/parquet/codec.h"
-#include "kernel/parquet/column.h"
+#include "kernel/parquet/column/column.h"
 #include "kernel/parquet/where.h"
 
 struct reading {

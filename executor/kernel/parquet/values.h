@@ -2,8 +2,8 @@
 #ifndef KERNEL_PARQUET_VALUES_H
 #define KERNEL_PARQUET_VALUES_H
 
+#include "kernel/parquet/column/text.h"
 #include "kernel/parquet/delta.h"
-#include "kernel/parquet/text.h"
 #include "parquet/parquet.h"
 
 struct values {

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "data/frame.h"
-#include "kernel/parquet/column.h"
+#include "kernel/parquet/column/column.h"
 
 static granary_err
 add_bytes(void *out, const void *bytes, size_t size)

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "kernel/core/scratch.h"
 #include "kernel/core/select.h"
-#include "kernel/simd/tensor_map.h"
+#include "kernel/simd/tensor/tensor_map.h"
 #include "kernel/tensor/call.h"
 
 enum function { SORT, ARGSORT, TOPK, ARGTOPK, QUANTILE, NANQUANTILE, CUMSUM, CUMPROD, CUMMAX, CUMMIN, DIFF, FUNCTIONS };

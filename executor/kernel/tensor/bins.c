@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/simd/tensor_map.h"
-#include "kernel/tensor/reduce.h"
+#include "kernel/simd/tensor/tensor_map.h"
+#include "kernel/tensor/reduce/reduce.h"
 
 /* Elements of a chunk, a block at a time: into which result each goes, and what. */
 static granary_err

@@ -1,8 +1,8 @@
-/* Element-wise functions on blocks of complex numbers: what kernel/simd/tensor_map.h has for real ones. */
+/* Element-wise functions on blocks of complex numbers: what kernel/simd/tensor/tensor_map.h has for real ones. */
 #ifndef KERNEL_TENSOR_COMPLEX_MAP_H
 #define KERNEL_TENSOR_COMPLEX_MAP_H
 
-#include "kernel/simd/tensor_map.h"
+#include "kernel/simd/tensor/tensor_map.h"
 
 /*
  * out[i] = function(a[i], b[i], c[i]) in lane C or Z, of a function that contract/tensor_complex.def names, or where.

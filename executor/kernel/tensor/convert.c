@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "kernel/core/frame_call.h"
-#include "kernel/simd/tensor_map.h"
+#include "kernel/simd/tensor/tensor_map.h"
 #include "kernel/tensor/call.h"
 
 #define ROWS_AT_ONCE 512 /* rows of all columns stay in the cache */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "kernel/simd/tensor_map.h"
+#include "kernel/simd/tensor/tensor_map.h"
 #include "kernel/tensor/call.h"
 #include "kernel/tensor/load.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
-#include "kernel/simd/tensor_map.h"
+#include "kernel/simd/tensor/tensor_map.h"
 #include "kernel/tensor/call.h"
 #include "kernel/tensor/random.h"
 

@@ -9,7 +9,7 @@
 #ifndef KERNEL_TENSOR_PROGRAM_H
 #define KERNEL_TENSOR_PROGRAM_H
 
-#include "kernel/simd/tensor_map.h"
+#include "kernel/simd/tensor/tensor_map.h"
 #include "kernel/tensor/call.h"
 
 #define PROGRAM_INPUTS 16

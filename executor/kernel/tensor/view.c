@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
-#include "kernel/simd/tensor_move.h"
+#include "kernel/simd/tensor/tensor_move.h"
 #include "kernel/tensor/call.h"
 
 /* A box to be copied: dimensions of the result, of which the last has stride 1 there. */

@@ -6,7 +6,7 @@
 #include "base/fd.h"
 #include "data/arrow/arrow.h"
 #include "data/arrow/read.h"
-#include "data/file/regular.h"
+#include "data/file/paths/regular.h"
 
 struct gr_arrow_file {
     struct arrow_in file; /* its bytes: address space as large as the file, of which what was fetched is there */

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "data/file/regular.h"
+#include "data/file/paths/regular.h"
 #include "data/text/packing.h"
 
 const struct gr_format *const gr_formats[] = {

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "data/file/regular.h"
+#include "data/file/paths/regular.h"
 #include "data/text/text.h"
 
 enum { PADDING = 16, WINDOW_FIRST = 1 << 20 };

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "data/file/format.h"
-#include "data/file/regular.h"
+#include "data/file/paths/regular.h"
 #include "data/frame.h"
 #include "parquet/write/write.h"
 

@@ -2,8 +2,8 @@
 #ifndef DATA_FILE_SKETCH_H
 #define DATA_FILE_SKETCH_H
 
-#include "data/file/hive.h"
-#include "data/file/paths.h"
+#include "data/file/paths/hive.h"
+#include "data/file/paths/paths.h"
 
 /*
  * The format of what a name stands for: by its own ending, else by those of the files. All must have one ending.

@@ -7,7 +7,7 @@
 #include "data/value/bytes.h"
 #include "data/value/calendar.h"
 #include "data/value/written.h"
-#include "graph/expr/check.h"
+#include "graph/expr/check/check.h"
 
 #define DAY_US INT64_C(86400000000)
 /* Years 1 to 9999 can be written; beyond them it is left to the kernels. */

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "data/value/calendar.h"
-#include "graph/expr/check.h"
+#include "graph/expr/check/check.h"
 #include "graph/expr/parser.h"
 
 static const struct unit {

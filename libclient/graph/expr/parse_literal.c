@@ -7,7 +7,7 @@
 #include "contract/int128.h"
 #include "data/frame.h"
 #include "data/value/written.h"
-#include "graph/expr/check.h"
+#include "graph/expr/check/check.h"
 #include "graph/expr/parser.h"
 
 static granary_err

@@ -10,7 +10,7 @@
 #include "data/frame.h"
 #include "data/value/bytes.h"
 #include "data/value/calendar.h"
-#include "graph/expr/check.h"
+#include "graph/expr/check/check.h"
 #include "graph/expr/lex.h"
 
 /* How tight forms bind, as in the grammar of expr.h. */

@@ -10,7 +10,7 @@
 #include "data/value/calendar.h"
 #include "data/value/number.h"
 #include "data/value/written.h"
-#include "graph/expr/check.h"
+#include "graph/expr/check/check.h"
 
 /* Bits of an integer dtype, and whether it has a sign. */
 static int

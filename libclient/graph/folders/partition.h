@@ -2,7 +2,7 @@
 #ifndef GRAPH_FOLDERS_PARTITION_H
 #define GRAPH_FOLDERS_PARTITION_H
 
-#include "data/file/hive.h"
+#include "data/file/paths/hive.h"
 #include "graph/folders/constant.h"
 #include "graph/params.h"
 

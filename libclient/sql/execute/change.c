@@ -9,7 +9,7 @@
 #include "granary/frame.h"
 #include "granary/sql.h"
 #include "sql/execute/values.h"
-#include "sql/file.h"
+#include "sql/from/file.h"
 #include "sql/told.h"
 
 /* ---- targets ---- */

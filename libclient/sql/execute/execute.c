@@ -8,9 +8,9 @@
 #include "data/frame.h"
 #include "mutable/handles.h"
 #include "sql/execute/execute.h"
+#include "sql/from/view.h"
 #include "sql/parse/parse.h"
 #include "sql/question.h"
-#include "sql/view.h"
 
 /* What a call of the library says, at a place of the statement. */
 static granary_err

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sql/parse/composed.h"
+#include "sql/parse/functions/composed.h"
 
 /* ---- values in an order ---- */
 

@@ -1,7 +1,7 @@
 /* ARRAY(SELECT ...): the rows of a subquery as one list, in their order; without rows it is empty. */
 #include <string.h>
 
-#include "sql/parse/composed.h"
+#include "sql/parse/functions/composed.h"
 
 static bool
 has_aggregate(const struct sql_expr *expr)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sql/parse/composed.h"
+#include "sql/parse/functions/composed.h"
 
 /* ---- what is one ---- */
 

@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "graph/nearest.h"
-#include "sql/first.h"
+#include "sql/from/view.h"
 #include "sql/parse/dialect/dialect.h"
-#include "sql/view.h"
+#include "sql/select/first.h"
 
 /* The grammar's actions, and what unpacks its tree, recurse as deep as the text nests: on a stack of their own. */
 #define STACK_BYTES ((size_t)512 << 20)

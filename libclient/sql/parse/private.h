@@ -74,7 +74,7 @@ struct lambda {
     const struct lambda *outer;
     size_t depth; /* 1: it is in no other one */
     const char *names[3];
-    const char *columns[3]; /* what the function calls them (graph/expr/check_lambda.c) */
+    const char *columns[3]; /* what the function calls them (graph/expr/check/check_lambda.c) */
     size_t count;
 };
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/grow.h"
-#include "data/file/regular.h"
+#include "data/file/paths/regular.h"
 #include "data/frame.h"
 #include "parquet/parquet.h"
 #include "tile/file/parquet_cuts.h"

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "data/file/regular.h"
+#include "data/file/paths/regular.h"
 #include "tile/file/parquet_bloom.h"
 #include "tile/file/parquet_cuts.h"
 #include "tile/source/choose.h"

@@ -11,8 +11,8 @@
 
 #include "base/fd.h"
 #include "data/arrow/arrow.h"
-#include "data/file/hive.h"
-#include "data/file/paths.h"
+#include "data/file/paths/hive.h"
+#include "data/file/paths/paths.h"
 #include "data/print.h"
 #include "data/tensor.h"
 #include "frames.h"

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "kernel/csv/csv_scan.h"
+#include "kernel/csv/find/csv_scan.h"
 #include "kernel/simd/csv.h"
 
 /* The table of csv_scan.h, written down once more. 'R' at record, ... ; '!' in the second place: a record ends. */

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "kernel/tensor/fft_plan.h"
+#include "kernel/tensor/linalg/fft_plan.h"
 
 #define LENGTH_MOST 260
 

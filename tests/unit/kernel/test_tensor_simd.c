@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "kernel/simd/tensor_map.h"
-#include "kernel/simd/tensor_move.h"
-#include "kernel/simd/tensor_sum.h"
+#include "kernel/simd/tensor/tensor_map.h"
+#include "kernel/simd/tensor/tensor_move.h"
+#include "kernel/simd/tensor/tensor_sum.h"
 
 #define COUNT 1021 /* no multiple of any vector */
 #define WORDS ((COUNT + 3) * 4)

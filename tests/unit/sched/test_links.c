@@ -16,7 +16,7 @@
 #include "base/fd.h"
 #include "base/instance.h"
 #include "drive.h"
-#include "sched/links.h"
+#include "sched/links/links.h"
 #include "schema/granary.pb-c.h"
 
 #define POOL_PID 1

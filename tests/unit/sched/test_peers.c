@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "sched/peers.h"
+#include "sched/links/peers.h"
 
 #define GREETING 64
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "sql/order.h"
+#include "sql/select/order.h"
 
 #define BIT(i) ((uint64_t)1 << (i))
 

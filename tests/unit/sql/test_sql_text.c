@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "granary/sql.h"
-#include "sql/first.h"
 #include "sql/params.h"
-#include "sql/split.h"
+#include "sql/select/first.h"
+#include "sql/select/split.h"
 
 /* The statements of a text, with a bar between them. */
 static const char *

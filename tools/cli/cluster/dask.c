@@ -26,7 +26,7 @@
 #include "base/fd.h"
 #include "base/text/buf.h"
 #include "cli/cluster/child.h"
-#include "cli/cluster/node.h"
+#include "cli/cluster/slurm/node.h"
 #include "granary/hold.h"
 
 #define CHUNKS_MOST  (1 << 24)

@@ -7,9 +7,9 @@
 #ifndef CLI_CLUSTER_DRIVE_H
 #define CLI_CLUSTER_DRIVE_H
 
+#include "cli/cluster/look/trace.h"
 #include "cli/cluster/places.h"
 #include "cli/cluster/record.h"
-#include "cli/cluster/trace.h"
 #include "graph_json/plan.h"
 
 /* A fragment is started elsewhere, too, when it takes so many times as long as the median of those done, and at least so long. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/cluster/node.h"
+#include "cli/cluster/slurm/node.h"
 #include "graph/graph.h"
 
 /* What comes of one partition. */

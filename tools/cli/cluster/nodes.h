@@ -2,7 +2,7 @@
 #ifndef CLI_CLUSTER_NODES_H
 #define CLI_CLUSTER_NODES_H
 
-#include "cli/cluster/facts.h"
+#include "cli/cluster/look/facts.h"
 #include "cli/cluster/places.h"
 
 struct node {

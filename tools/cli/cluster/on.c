@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "cli/cluster/child.h"
-#include "cli/cluster/clock.h"
 #include "cli/cluster/dask.h"
 #include "cli/cluster/drive.h"
-#include "cli/cluster/node.h"
+#include "cli/cluster/look/clock.h"
+#include "cli/cluster/slurm/node.h"
 #include "cli/command/cli.h"
 #include "graph_json/plan.h"
 

@@ -12,9 +12,9 @@
 #include "base/fd.h"
 #include "base/process/limits.h"
 #include "cli/cluster/child.h"
-#include "cli/cluster/node.h"
-#include "cli/cluster/pilot.h"
-#include "cli/instance/leftovers.h"
+#include "cli/cluster/slurm/node.h"
+#include "cli/cluster/slurm/pilot.h"
+#include "cli/instance/supervisor/leftovers.h"
 
 struct places_kind {
     const char *name;

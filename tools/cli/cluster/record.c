@@ -18,7 +18,7 @@
 #include "base/fd.h"
 #include "base/text/buf.h"
 #include "cli/cluster/child.h"
-#include "cli/cluster/node.h"
+#include "cli/cluster/slurm/node.h"
 
 struct record {
     int fd;

@@ -2,8 +2,8 @@
 #ifndef CLI_CLUSTER_WHERE_H
 #define CLI_CLUSTER_WHERE_H
 
-#include "cli/cluster/pilot.h"
 #include "cli/cluster/record.h"
+#include "cli/cluster/slurm/pilot.h"
 
 struct where {
     const char *on;        /* --on; NULL: not given */

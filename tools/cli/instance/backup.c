@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "cli/instance/daemons.h"
+#include "cli/instance/supervisor/daemons.h"
 #include "cli/look/look.h"
 #include "inspect/inspector.h"
 

@@ -5,7 +5,7 @@
 #ifndef CLI_LOGS_H
 #define CLI_LOGS_H
 
-#include "cli/instance/supervisor.h"
+#include "cli/instance/supervisor/supervisor.h"
 
 #define LOGS_SIZE  ((uint64_t)16 << 20) /* by default */
 #define LOGS_FILES 3

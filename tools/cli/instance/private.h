@@ -2,7 +2,7 @@
 #ifndef CLI_PRIVATE_H
 #define CLI_PRIVATE_H
 
-#include "cli/instance/supervisor.h"
+#include "cli/instance/supervisor/supervisor.h"
 
 #define PRIVATE_DIRECTORY 108
 

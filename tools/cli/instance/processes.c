@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/process/executor_page.h"
-#include "cli/instance/daemons.h"
+#include "cli/instance/supervisor/daemons.h"
 
 #define FILE_MAX_BYTES (256u << 20)
 

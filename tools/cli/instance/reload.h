@@ -6,7 +6,7 @@
 #define CLI_RELOAD_H
 
 #include "cli/instance/settings.h"
-#include "cli/instance/supervisor_private.h"
+#include "cli/instance/supervisor/supervisor_private.h"
 
 #define RELOAD_FILE "reload"
 

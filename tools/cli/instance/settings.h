@@ -15,7 +15,7 @@
 
 #include <limits.h>
 
-#include "cli/instance/supervisor.h"
+#include "cli/instance/supervisor/supervisor.h"
 #include "contract/shm.h"
 #include "options/options.h"
 

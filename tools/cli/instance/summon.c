@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/process/daemon.h"
-#include "cli/instance/supervisor.h"
+#include "cli/instance/supervisor/supervisor.h"
 
 #define START_MS 60000
 

@@ -21,7 +21,7 @@
 #include "base/process/daemon.h"
 #include "cli/command/command.h"
 #include "cli/instance/processes.h"
-#include "cli/instance/supervisor.h"
+#include "cli/instance/supervisor/supervisor.h"
 #include "cli/print/listing.h"
 #include "granary/pool.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "cli/command/command.h"
-#include "cli/instance/daemons.h"
+#include "cli/instance/supervisor/daemons.h"
 
 static int
 run_web(int argc, char **argv)

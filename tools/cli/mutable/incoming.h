@@ -3,7 +3,7 @@
  *
  * A graph reads the files; so all formats and their errors are those of `granary load`. Its result is copied here.
  * Stdin, or the text, becomes a file for that. Nothing of graph and file is left, whatever ends the command
- * (cli/work/discard.h), and it is gone before the rows are given: who is interrupted from then on has written all rows
+ * (cli/work/run/discard.h), and it is gone before the rows are given: who is interrupted from then on has written all rows
  * or none.
  */
 #ifndef CLI_INCOMING_H
@@ -11,8 +11,8 @@
 
 #include <limits.h>
 
-#include "cli/work/discard.h"
 #include "cli/work/files.h"
+#include "cli/work/run/discard.h"
 #include "graph/schema.h"
 
 /* A command's struct begins with it. */

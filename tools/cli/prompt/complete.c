@@ -11,7 +11,7 @@
 
 #include "cli/prompt/names.h"
 #include "graph/expr.h"
-#include "sql/split.h"
+#include "sql/select/split.h"
 
 #define CANDIDATES_MAX 1000
 /* Tables of a statement whose columns are asked for. */

@@ -17,7 +17,7 @@
 #include "graph/dtype_class.h"
 #include "graph/expr.h"
 #include "sql/about.h"
-#include "sql/view.h"
+#include "sql/from/view.h"
 
 #define PATIENCE_S 2
 

@@ -15,8 +15,8 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "granary/sql.h"
-#include "sql/first.h"
 #include "sql/params.h"
+#include "sql/select/first.h"
 
 /* A statement has 256 KiB at most; more is not kept of one that does not end. */
 #define PENDING_MAX ((size_t)64 << 20)

@@ -7,8 +7,8 @@
 #define CLI_SHELL_H
 
 #include "base/text/buf.h"
-#include "cli/work/run.h"
-#include "sql/split.h"
+#include "cli/work/run/run.h"
+#include "sql/select/split.h"
 
 struct shell {
     struct cli *cli;

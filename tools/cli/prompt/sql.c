@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "cli/prompt/shell.h"
 #include "granary/sql.h"
-#include "sql/first.h"
+#include "sql/select/first.h"
 
 #define TEXT_MAX ((size_t)64 << 20)
 

@@ -2,7 +2,7 @@
 #ifndef CLI_ELSEWHERE_H
 #define CLI_ELSEWHERE_H
 
-#include "cli/work/run.h"
+#include "cli/work/run/run.h"
 #include "schema/granary.pb-c.h"
 
 /* Start, or find, where fragments run: run->on. To be called before there are threads. Errors: as on_open() */

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "cli/command/command.h"
 #include "cli/print/output.h"
-#include "cli/work/discard.h"
+#include "cli/work/run/discard.h"
 #include "live/forget.h"
 
 struct live {

@@ -7,11 +7,11 @@
 #include "base/error.h"
 #include "cli/print/listing.h"
 #include "cli/scheduler/scheduler.h"
-#include "cli/work/discard.h"
 #include "cli/work/files.h"
 #include "cli/work/progress.h"
+#include "cli/work/run/discard.h"
 #include "client/resolve.h"
-#include "data/file/spool.h"
+#include "data/file/paths/spool.h"
 #include "granary/info.h"
 
 #define TARGET      "table"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/file/spool.h"
+#include "data/file/paths/spool.h"
 #include "graph_json/json.h"
 
 /* Pipes that nodes read become files; others cannot open ours. *ret_spooled: there were some */

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/text/buf.h"
-#include "cli/work/run.h"
+#include "cli/work/run/run.h"
 #include "client/builder.h"
 #include "graph_json/json.h"
 #include "sql/execute/forget.h"

@@ -13,7 +13,7 @@
 #include "cli/command/command.h"
 #include "cli/objects/put.h"
 #include "cli/print/json.h"
-#include "cli/work/discard.h"
+#include "cli/work/run/discard.h"
 #include "client/resolve.h"
 #include "data/file/format.h"
 

@@ -1,6 +1,6 @@
 """Which fragment ran where and when, as a Chrome trace (chrome://tracing, ui.perfetto.dev): a process is a node, a row one of its threads.
 
-The form is that of tools/cli/cluster/trace.h. Times are those of the nodes' clocks. Copies of what was slow are there, too.
+The form is that of tools/cli/cluster/look/trace.h. Times are those of the nodes' clocks. Copies of what was slow are there, too.
 """
 from __future__ import annotations
 

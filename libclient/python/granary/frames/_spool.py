@@ -1,6 +1,6 @@
 """What can be read once and by us alone, a pipe, stdin or what has read(), is copied into a file without a name, which executors open.
 
-It is /proc/PID/fd/N, and ends with the plans that read it, or with this process. SQL has the same in C (data/file/spool.h).
+It is /proc/PID/fd/N, and ends with the plans that read it, or with this process. SQL has the same in C (data/file/paths/spool.h).
 """
 from __future__ import annotations
 

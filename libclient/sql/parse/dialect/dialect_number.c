@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sql/parse/dialect/dialect.h"
-#include "sql/split.h"
+#include "sql/select/split.h"
 
 static bool
 is_in_word(char c)

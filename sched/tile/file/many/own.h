@@ -2,7 +2,7 @@
 #ifndef TILE_FILE_MANY_OWN_H
 #define TILE_FILE_MANY_OWN_H
 
-#include "data/file/paths.h"
+#include "data/file/paths/paths.h"
 #include "graph/folders/partition.h"
 #include "tile/file/file.h"
 
