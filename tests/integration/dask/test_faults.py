@@ -92,8 +92,8 @@ class Faults(unittest.TestCase):
         self.assertEqual(self.cluster.workers['n2'].wait(PATIENCE_S), 75)
         self.assertIn('has lost its instance, so this worker leaves', self.cluster.log())
 
-    def test_an_instance_while_nothing_runs(self):
-        """Its node leaves before anybody asks it for something."""
+    def leaves_when_idle(self):
+        """A node whose instance dies leaves before anybody asks it for something."""
         def supervisor(node):
             with open(os.path.join(node.session.instance, 'instance.json')) as file:
                 return json.load(file)['supervisor_pid']
@@ -101,6 +101,9 @@ class Faults(unittest.TestCase):
         os.kill(self.cluster.on('n2', supervisor), signal.SIGKILL)
         self.assertEqual(self.cluster.workers['n2'].wait(PATIENCE_S), 75)
         until(lambda: len(self.client.scheduler_info()['workers']) == 1, 'the end of the worker')
+
+    def test_an_instance_while_nothing_runs(self):
+        self.leaves_when_idle()
 
     def test_a_store_that_comes_back(self):
         """The supervisor starts it again: nothing is lost, and nobody leaves."""
@@ -114,7 +117,8 @@ class Faults(unittest.TestCase):
                 os.kill(store, signal.SIGKILL)
 
         self.assertEqual(self.answer(progress=progress), calm)
-        self.assertEqual(len(self.client.scheduler_info()['workers']), 2)
+        self.assertEqual(len(self.client.scheduler_info()['workers']), 2, self.cluster.log())
+        self.leaves_when_idle()  # it looks on
 
     def test_a_worker_during_a_fragment(self):
         """Another one runs it, from the beginning. The program of the first one goes with its instance."""

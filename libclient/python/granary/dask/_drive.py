@@ -196,7 +196,7 @@ class _Run:
             return False
         self.retries -= 1
         logger.warning("granary.dask: %s runs again: its input %s had gone", future.key, error.args[0])
-        self.client.retry([future])
+        self.client.run_on_scheduler(_retrier(), future.key)
         ends = time.monotonic() + _TOLD_S
         while future.status == "error" and time.monotonic() < ends:  # the client is told of it
             time.sleep(0.005)
@@ -213,6 +213,17 @@ class _Run:
             with contextlib.suppress(OSError):
                 self.client.cancel(futures, force=True)
         self.futures.clear()
+
+
+def _retrier() -> Callable[..., None]:
+    """For Dask's scheduler, which need not have this package: it is pickled whole."""
+
+    def retry(key: str, dask_scheduler: Any = None) -> None:
+        task = dask_scheduler.tasks.get(key)
+        if task is not None and task.state == "erred":  # else it runs again already, for what it depends on
+            dask_scheduler.stimulus_retry([key])
+
+    return retry
 
 
 def _may_run_twice(stage: Stage) -> bool:

@@ -134,33 +134,41 @@ class Node:
                 logger.debug("granary.dask: %s", error)
 
     def _watch(self) -> None:
-        """The store tells when it has gone: then nobody has to ask for it first."""
-        try:
-            events = self.client.subscribe(_RESTART)
-            poll = select.poll()
-            poll.register(events.fileno(), select.POLLIN)
-            poll.register(self._woken.fileno(), select.POLLIN)
-            while not self._closed:
-                poll.poll()
-                with contextlib.suppress(_granary.TimedOut):
-                    while not self._closed:
-                        events.next(0)
-            events.close()
-        except Unreachable as error:
-            self._leave(str(error))
-        except Error:
-            self.look()
+        """The store tells when it has gone: then nobody has to ask for it first. Its supervisor may start it again."""
+        poll = select.poll()
+        poll.register(self._woken.fileno(), select.POLLIN)
+        while not self._closed:
+            try:
+                events = self.client.subscribe(_RESTART)
+                poll.register(events.fileno(), select.POLLIN)
+                try:
+                    self._follow(poll, events)
+                finally:
+                    poll.unregister(events.fileno())
+                    events.close()
+            except Error:
+                if not self.look():
+                    return
 
-    def look(self) -> None:
-        """A call has failed for want of a store. When there is none indeed, this process has nothing to offer any more."""
+    def _follow(self, poll: Any, events: Any) -> None:
+        while not self._closed:
+            poll.poll()
+            with contextlib.suppress(_granary.TimedOut):
+                while not self._closed:
+                    events.next(0)
+
+    def look(self) -> bool:
+        """A call has failed for want of a store. When there is none indeed, this process has nothing to offer any more. Whether there is one."""
         if self._closed:
-            return
+            return False
         try:
             self.client.subscribe(_RESTART).close()  # the store has to answer that
+            return True
         except Unreachable as error:
             self._leave(str(error))
-        except Error:
-            pass
+        except Error as error:
+            logger.warning("granary.dask: %s: %s", self.name, error)
+        return False
 
     def _leave(self, reason: str) -> None:
         if self._closed:

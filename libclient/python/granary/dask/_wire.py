@@ -150,7 +150,7 @@ def _plain(one: Socket, sending: bool) -> Iterator[socket.socket]:
 class Server:
     """Gives chunks of a store to those who have a ticket. It ends with close(), and what is under way with it."""
 
-    def __init__(self, client: Callable[[], Any], host: str, context: Optional[ssl.SSLContext], lost: Callable[[], None]) -> None:
+    def __init__(self, client: Callable[[], Any], host: str, context: Optional[ssl.SSLContext], lost: Callable[[], object]) -> None:
         self.secret = secrets.token_bytes(_SECRET)
         self._client = client
         self._context = context
