@@ -7,8 +7,8 @@ A row of blocks.tsv is PAGE, LANGUAGE, BEGINS, HOW, WHAT, with tabs. BEGINS is h
 block of the page in that language. A row with BEGINS goes before one with *. HOW is one of these:
 
     test   the test WHAT runs it
-    run    it runs here. WHAT is a file of frames/ in which it stands as @BLOCK@, or - for none. A line of just ... is @STEP@
-           there. In a console block, what follows a command is its output, as tour.py compares it
+    run    it runs here. WHAT is a file of frames/ in which it stands as @BLOCK@ (in C, as BLOCK;), or - for none. A line of just ... is
+           @STEP@. In a console block, what follows a command is its output, as tour.py compares it
     never  WHAT is the reason
 
 setup.sh makes the files and tables that the blocks name.
@@ -89,7 +89,7 @@ def framed(text, frame):
         includes = "".join(re.findall(r"^#include.*\n", text, re.M))
         text = re.sub(r"^#include.*\n", "", text, flags=re.M)
         outer = includes + outer
-    return outer.replace("@BLOCK@", text).replace("@STEP@", step[1] if step else "@STEP@")
+    return outer.replace("BLOCK;" if frame.endswith(".c") else "@BLOCK@", text).replace("@STEP@", step[1] if step else "@STEP@")
 
 
 class Runner:

@@ -5,7 +5,7 @@ main(void)
     granary_client *client;
 
     assert(granary_connect(NULL, &client) == GRANARY_OK);
-    @BLOCK@
+    BLOCK;
     assert(message.size == 12);
     assert(granary_channel_delete(client, "jobs") == GRANARY_OK);
     granary_disconnect(client);

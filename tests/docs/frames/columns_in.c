@@ -16,7 +16,7 @@ main(void)
     assert(granary_table_stream(table, GRANARY_NOW, &stream) == GRANARY_OK);
     assert(stream.get_schema(&stream, &schema) == 0 && stream.get_next(&stream, &array) == 0);
     before = array.length;
-    @BLOCK@
+    BLOCK;
     assert(granary_mutable_read_frame(table, GRANARY_NOW, &frame) == GRANARY_OK);
     assert(granary_frame_rows(frame) == 2 * before);
     granary_frame_close(frame);

@@ -8,7 +8,7 @@ main(void)
 
     assert(granary_connect(NULL, &client) == GRANARY_OK);
     {
-        @BLOCK@
+        BLOCK;
         granary_result_free(&result);
     }
     assert(steps == 2);

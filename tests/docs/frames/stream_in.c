@@ -12,7 +12,7 @@ main(void)
     assert(granary_connect(NULL, &client) == GRANARY_OK);
     assert(granary_mutable_open(client, "readings", &readings) == GRANARY_OK);
     assert(granary_table_stream(readings, GRANARY_NOW, &stream) == GRANARY_OK);
-    @BLOCK@
+    BLOCK;
     assert(count == 1);
     assert(granary_object_get(client, ids[0], 0, &view) == GRANARY_OK);
     assert(granary_frame_open(&view, &frame) == GRANARY_OK);

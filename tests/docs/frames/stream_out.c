@@ -28,7 +28,7 @@ main(void)
     granary_node_set_string(graph, f, "path", "trips.csv");
     granary_graph_target(graph, f);
     {
-        @BLOCK@
+        BLOCK;
     }
     granary_graph_delete(client, key);
     granary_graph_destroy(graph);

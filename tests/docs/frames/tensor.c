@@ -7,7 +7,7 @@ main(void)
 
     assert(granary_connect(NULL, &client) == GRANARY_OK);
     {
-        @BLOCK@
+        BLOCK;
         assert(granary_mutable_view(scores, GRANARY_NOW, &row, 1, &part) == GRANARY_OK);
         assert(part.tensor.shape[0] == 1000 && ((const double *)part.tensor.values)[999] == 0);
         granary_mutable_release(client, &part);
