@@ -56,7 +56,7 @@ until granary executors | grep -q draining; do kill -0 $order || fail "$(cat "$w
 kill -KILL "$(sed -n 's/.*"sched_pid": \([0-9]*\).*/\1/p' "$work/i/instance.json")"
 status=0
 wait $order || status=$?
-[ $status = 1 ] && grep -q 'the scheduler ended before it answered' "$work/err" || fail "status $status: $(cat "$work/err")"
+[ $status = 1 ] && grep -q 'the scheduler, or the connection to it, ended before it answered' "$work/err" || fail "status $status: $(cat "$work/err")"
 kill -CONT "$pid" 2>/dev/null || true
 for _ in $(seq 1200); do
     [ "$(count)" -ge 1 ] && break
