@@ -34,6 +34,17 @@ granary_again() { # until it succeeds, for a minute
     done
     cat "$work/again"
 }
+with_few_descriptors() { # COMMAND...: each works, or says what it had not enough of
+    for n in 5 6 8 10 13 17 21; do
+        for command in "$@"; do
+            status=0
+            # shellcheck disable=SC2086
+            (ulimit -n "$n"; exec granary $command) >/dev/null 2>"$work/err" || status=$?
+            [ $status = 0 ] || grep -q "Too many open files" "$work/err" || fail "$n descriptors, $command: $status, $(cat "$work/err")"
+            [ $status -le 8 ] || fail "$n descriptors, $command: status $status"
+        done
+    done
+}
 fill() { dd if=/dev/zero of="$1" bs=64k 2>/dev/null || true; }
 for i in 1 2 3 4 5 6; do head -c 900000 /dev/urandom >"$work/o.$i"; done
 
@@ -139,15 +150,7 @@ granary channel put news hello
 append passing 101 200
 [ "$(rows passing)" = 200 ] || fail "rows: $(rows passing)"
 [ "$(granary channel get news)" = hello ] || fail "a message is lost"
-for n in 5 6 8 10 13 17 21; do
-    for command in "table read passing" "channel put news hello" "table list"; do
-        status=0
-        # shellcheck disable=SC2086
-        (ulimit -n "$n"; exec granary $command) >/dev/null 2>"$work/err" || status=$?
-        [ $status = 0 ] || grep -q "Too many open files" "$work/err" || fail "$n descriptors, $command: $status, $(cat "$work/err")"
-        [ $status -le 8 ] || fail "$n descriptors, $command: status $status"
-    done
-done
+with_few_descriptors "table read passing" "channel put news hello" "table list"
 granary down >/dev/null
 store_up
 [ "$(granary table read kept --csv | tail -n +2 | sort | tr '\n' ' ')" = "1,x 2,y 3,z " ] || fail "kept: $(granary table read kept --csv)"
@@ -191,15 +194,7 @@ store_up
 granary get "$kept" | same - "$work/o.2"
 
 # Few descriptors: an error that says so, whatever they are for.
-for n in 5 6 8 10 13 17 21; do
-    for command in "put $work/o.3" "run --discard --csv $top"; do
-        status=0
-        # shellcheck disable=SC2086
-        (ulimit -n "$n"; exec granary $command) >/dev/null 2>"$work/err" || status=$?
-        [ $status = 0 ] || grep -q "Too many open files" "$work/err" || fail "$n descriptors, $command: $status, $(cat "$work/err")"
-        [ $status -le 8 ] || fail "$n descriptors, $command: status $status"
-    done
-done
+with_few_descriptors "put $work/o.3" "run --discard --csv $top"
 granary down >/dev/null
 
 # Limits of one process at a time (setrlimit): whoever it is, it lives, or is replaced; who asks gets the result or an error
