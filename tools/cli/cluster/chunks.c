@@ -163,6 +163,14 @@ chunks_free(struct chunks *chunks)
 
 /* ---- files read ---- */
 
+static granary_err
+read_at(int fd, const char *path, void *to, size_t size, int64_t at)
+{
+    granary_err err = gr_pread_all(fd, to, size, at);
+
+    return err == GRANARY_OK ? GRANARY_OK : gr_fail_in(err, "%s", path);
+}
+
 /* Open chunk k and compare its size and its end with what is told of it. */
 static granary_err
 open_chunk(const struct chunks_of *of, const struct chunks *chunks, size_t k, char ret_path[PATH_MAX], int *ret_fd)
@@ -185,13 +193,13 @@ open_chunk(const struct chunks_of *of, const struct chunks *chunks, size_t k, ch
         err = gr_fail(GRANARY_ECORRUPT, "%s: has %lld bytes where %" PRIu64 " were written", ret_path,
                       (long long)st.st_size, file->bytes);
     } else {
-        err = gr_pread_all(fd, &chain, sizeof chain, (int64_t)(file->bytes - sizeof chain));
+        err = read_at(fd, ret_path, &chain, sizeof chain, (int64_t)(file->bytes - sizeof chain));
     }
     if (err == GRANARY_OK && chain != file->chain) {
         err = gr_fail(GRANARY_ECORRUPT, "%s: is not the file that was written: its checksum is another one", ret_path);
     }
     if (err == GRANARY_OK) {
-        err = gr_pread_all(fd, &id, sizeof id, PORTABLE_ID_AT);
+        err = read_at(fd, ret_path, &id, sizeof id, PORTABLE_ID_AT);
     }
     if (err == GRANARY_OK && !gr_id_equal(id, gr_id_of_name(strrchr(ret_path, '/') + 1))) {
         err = gr_fail(GRANARY_ECORRUPT, "%s: is another file, which somebody has renamed", ret_path);
