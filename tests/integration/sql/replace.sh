@@ -52,6 +52,7 @@ expect 1 "table 'new': it is still being loaded: .granary await new. waits for i
 expect 1 "there is a table or graph of that name, which is still being made" granary load new 1.csv
 cd - >/dev/null
 kill -INT $loading
+await under_way 0
 executors kill -CONT
 status=0
 wait $loading || status=$?
@@ -64,6 +65,7 @@ executors halt
 env --default-signal=INT granary sql 'select sum(v) from t' >"$work/out" 2>&1 & query=$!
 await under_way 1
 kill -INT $query
+await under_way 0
 executors kill -CONT
 status=0
 wait $query || status=$?
@@ -81,6 +83,7 @@ for group in '' -; do
     setsid env --default-signal=INT granary sql 'select sum(v) from t; select 1' >"$work/out" 2>&1 & query=$!
     await under_way 1
     kill -INT -- "$group$query"
+    await under_way 0 # else it may end before the signal has come
     executors kill -CONT
     status=0
     wait $query || status=$?
@@ -116,6 +119,7 @@ env --default-signal=INT granary load --replace new "$work/1.csv" >"$work/out" 2
 await under_way 1
 granary results new table >/dev/null || fail "the old table while it is replaced"
 kill -INT $loading
+await under_way 0
 executors kill -CONT
 wait $loading && fail "load: it was interrupted"
 grep -q "nothing of it is kept; 'new' is what it was$" "$work/out" || fail "load: $(cat "$work/out")"
