@@ -164,9 +164,6 @@ csv_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct gr
     } else {
         gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("fields", csv->fields));
     }
-    if (csv->records.lines_from > 0) {
-        gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("lines_from", csv->records.lines_from));
-    }
     tiling_add_dtypes(t, step, spec.shared);
     add_positions(t, step, spec.shared);
     err = records_tile(t, file, step, &spec, range_attrs, out);

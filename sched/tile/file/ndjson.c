@@ -277,12 +277,8 @@ ndjson_tile(struct tiling *t, size_t i, const struct gr_file *file, const struct
 {
     struct gr_chunk_spec spec = {
         .op = GR_CHUNK_ndjson_read, .step = (uint32_t)i, .shared = file_path_attrs(t, file), .outputs = 1};
-    int64_t lines_from = ((const struct records *)file->own)->lines_from;
 
     gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("inode", file->inode));
-    if (lines_from > 0) {
-        gr_attrs_add(t->chunks, spec.shared, gr_attr_new_int("lines_from", lines_from));
-    }
     tiling_add_dtypes(t, step, spec.shared);
     return records_tile(t, file, step, &spec, read_attrs, out);
 }

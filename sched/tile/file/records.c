@@ -227,6 +227,9 @@ records_tile(struct tiling *t, const struct gr_file *file, const struct gr_step 
     size_t first = is_empty ? 0 : records->first;
     granary_err err = tiled_init(t, out, is_empty ? 1 : records->end - records->first, true);
 
+    if (records->lines_from > 0) {
+        gr_attrs_add(t->chunks, spec->shared, gr_attr_new_int("lines_from", records->lines_from));
+    }
     for (size_t p = 0; err == GRANARY_OK && p < out->count; p++) {
         size_t r = first + p;
 

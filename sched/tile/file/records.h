@@ -70,7 +70,8 @@ void records_add_input(const struct gr_file *file, size_t range, struct gr_piece
 typedef gr_attrs records_attrs(const struct gr_file *file, struct gr_chunks *chunks, size_t range);
 /* "offset" and "size". */
 gr_attrs records_bytes_attrs(struct gr_chunks *chunks, int64_t offset, int64_t size);
-/* An operator for each range that is read, which also has the number of its first line. Errors: ENOMEM */
+/* An operator for each range that is read, which also has the number of its first line, and from where lines are
+ * counted. Errors: ENOMEM */
 granary_err records_tile(struct tiling *t, const struct gr_file *file, const struct gr_step *step,
                          const struct gr_chunk_spec *spec, records_attrs *attrs, struct gr_tiled *out);
 
