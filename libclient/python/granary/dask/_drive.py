@@ -192,10 +192,11 @@ class _Run:
         """Whether a task runs again that has failed by no fault of its own: Dask began it, and let go of what it reads meanwhile. Dask's
         error is the key of that then."""
         error = future.exception()
-        if not isinstance(error, KeyError) or error.args[:1] == () or error.args[0] not in self.tasks or self.retries == 0:
+        lost = error.args[0] if isinstance(error, KeyError) and error.args else None
+        if lost not in self.tasks or self.retries == 0:
             return False
         self.retries -= 1
-        logger.warning("granary.dask: %s runs again: its input %s had gone", future.key, error.args[0])
+        logger.warning("granary.dask: %s runs again: its input %s had gone", future.key, lost)
         self.client.run_on_scheduler(_retrier(), future.key)
         ends = time.monotonic() + _TOLD_S
         while future.status == "error" and time.monotonic() < ends:  # the client is told of it
