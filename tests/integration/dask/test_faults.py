@@ -211,6 +211,23 @@ class Slow(unittest.TestCase):
         self.assertEqual(far, float(np.asarray(granary.dask.run(self.client, self.twice())['result'])))
         self.assertEqual(len(self.client.scheduler_info()['workers']), 1)
 
+    def test_a_stopped_worker_whose_reader_runs_once(self):
+        """All that is left may not run a second time. The reader of the stopped node's chunk goes on all the same."""
+        given = stage('given', {'out': {'op': 'exec', 'command': ['echo', 'a']}})
+        last = stage('last', {'in': {'op': 'object'}, 'out': {'op': 'exec', 'command': ['cat'], 'inputs': ['in']}}, inputs={'in': ('given', 'all')})
+        first = _plan.Plan.of(plan(given, last, kind='objects')).stages['given']
+        address = self.cluster.address('n2')
+        made = self.client.submit(_drive.fragment, first, 0, [], key=first.key(0), workers=[address])
+        self.assertEqual(made.result().origin.worker, address)
+        self.client.run_on_scheduler(_let_go, [made.key])
+        there = self.client.submit(bytes, 100, workers=[address])  # so that the other node has a connection, which answers no more
+        self.assertEqual(self.client.submit(len, there, workers=[self.cluster.address('n1')]).result(), 100)
+        self.client.run_on_scheduler(_takes_nothing_new, address)
+        os.kill(self.cluster.workers['n2'].pid, signal.SIGSTOP)
+        self.addCleanup(self.cluster.workers['n2'].kill)
+        (answer,) = granary.dask.run(self.client, plan(given, last, kind='objects'), timeout=PATIENCE_S)['result']
+        self.assertEqual(bytes(answer), b'a\n')
+
 
 class Scheduler(unittest.TestCase):
     def test_a_call_goes_on_with_another_scheduler(self):
@@ -324,6 +341,13 @@ def _let_go(keys, dask_scheduler):
     """Tasks may run anywhere from now on."""
     for key in keys:
         dask_scheduler.tasks[key].loose_restrictions = True
+
+
+def _takes_nothing_new(address, dask_scheduler):
+    """What is to run goes to other workers."""
+    from distributed.core import Status
+
+    dask_scheduler.handle_worker_status_change(Status.paused, dask_scheduler.workers[address], 'test')
 
 
 def _waits(node):

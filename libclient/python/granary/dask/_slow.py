@@ -195,9 +195,7 @@ class Watch:
     def look(self, left: Mapping[str, str], done: Mapping[str, Sequence[Any]]) -> List[Any]:
         """Start copies of what is slow. left: stages of tasks that are not done; done: by stage, futures that are. Gives the copies."""
         self.heard()
-        keys = [key for key in left if key not in self._copies]
-        if not keys:
-            return []
+        keys = [key for key in left if key not in self._copies]  # none: a node may be silent still, and what runs wait for it
         running: List[Tuple[str, str, float]]
         running, idle, there = self._client.run_on_scheduler(_looker(), keys, {stage: [one.key for one in some] for stage, some in done.items()})
         made = []
