@@ -8,7 +8,7 @@
 #define CHUNK_BYTES     ((int64_t)8 << 20) /* automatic; at most a part of the store's memory */
 #define CHUNK_BYTES_MIN 4096
 #define SHORT_SIDE      128 /* elements */
-#define LONG_SIDE       (8 * GR_PRODUCT_STRIP)
+#define LONG_SIDE       (8 * GR_PRODUCT_STRIP) /* of a whole tensor */
 #define MEMORY_PARTS    16
 
 int64_t
@@ -107,6 +107,11 @@ tile_block_elements(const struct tiling *t)
 void
 tile_shrink(int64_t *block, int dims, int64_t elements)
 {
+    bool is_long[8];
+
+    for (int d = 0; d < dims; d++) {
+        is_long[d] = block[d] > LONG_SIDE;
+    }
     while (tile_product(block, dims) > elements) {
         int largest = 0;
 
@@ -117,7 +122,7 @@ tile_shrink(int64_t *block, int dims, int64_t elements)
             return;
         }
         block[largest] -= block[largest] / 2;
-        if (block[largest] > LONG_SIDE) { /* whole strips: a product takes such chunks as they are */
+        if (is_long[largest] && block[largest] > GR_PRODUCT_STRIP / 2) { /* a product takes whole strips as they are */
             block[largest] = (block[largest] + GR_PRODUCT_STRIP - 1) / GR_PRODUCT_STRIP * GR_PRODUCT_STRIP;
         } else if (block[largest] > SHORT_SIDE) { /* whole lines of the cache: rows of a chunk begin where one does */
             block[largest] = (block[largest] + 7) / 8 * 8;

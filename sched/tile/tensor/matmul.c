@@ -259,8 +259,12 @@ tile_product_of(struct tiling *t, size_t i, int64_t m)
     int64_t own = left->grid->shape[0], k = left->grid->shape[1], n = right->grid->shape[1];
     int64_t strip = gr_product_strip(m), rows;
     struct blocks blocks = choose_blocks(t, m, k, n);
+    enum gr_product_way way = gr_product_way(m, k, n);
 
-    switch (gr_product_way(m, k, n)) {
+    if (way == GR_PRODUCT_BY_ROWS && blocks.inner < k) { /* chunks have parts of rows, and are not copied into whole ones */
+        way = GR_PRODUCT_BY_BLOCKS;
+    }
+    switch (way) {
     case GR_PRODUCT_BY_ROWS:
         rows = rows_of_strips(t, left->grid, k > n ? (k > 0 ? k : 1) : (n > 0 ? n : 1), strip);
         if (fits(t, rows * k, k * n, rows * n)) {
