@@ -374,6 +374,7 @@ class Campaign:
         self.counts = collections.Counter()
         self.failures = []
         self.last = None
+        self.dumped = None
 
     def prepare(self):
         """Data that all machines see, and the answers of one machine, which is the head."""
@@ -420,23 +421,23 @@ class Campaign:
                 break
         self.counts['while it ran' if self.last is None else 'after the answer'] += 1
         fault.strike()
-        ends = time.monotonic() + (fault.hold or 0)
-        while time.monotonic() < ends and not self.answered(0.05):
-            pass
+        began = time.monotonic()
+        while time.monotonic() < began + (fault.hold or 0) and not self.answered(0.05):
+            self.look(began)
         fault.undo()
         ends = time.monotonic() + CALL_S + 60
-        looks = time.monotonic() + CALL_S - 60
         while not self.answered(1):
             self.nodes.mend()
+            self.look(began)
             if time.monotonic() > ends:
                 self.last = {'error': 'hang', 'text': f'no answer in {CALL_S + 60} s'}
-            if time.monotonic() > looks and self.options.keep:
-                looks = ends
-                self.dump()
         return self.last
 
-    def dump(self):
-        """What Dask believes, while a call takes long."""
+    def look(self, began):
+        """Keep what Dask believes, once, when a call takes long."""
+        if not self.options.keep or self.dumped == began or time.monotonic() < began + CALL_S - 60:
+            return
+        self.dumped = began
         path = self.nodes.cluster.directory / f'state-{time.monotonic():.0f}'
         text = f'import distributed; distributed.Client("{self.nodes.address}", timeout=20).dump_cluster_state("{path}", format="yaml")'
         self.nodes.head.run([sys.executable, '-c', text], check=False)
@@ -489,6 +490,7 @@ class Campaign:
 
             def clean():
                 left.clear()
+                self.nodes.mend()  # a node may have noticed only now
                 told = self.asker.answer('left', 60)
                 left.update(told.get('done', {'error': told}))
                 left.update({f'{node.name} has': one for node in self.nodes.nodes if (one := self.nodes.strays(node))})
