@@ -8,7 +8,7 @@
 #define CHUNK_BYTES     ((int64_t)8 << 20) /* automatic; at most a part of the store's memory */
 #define CHUNK_BYTES_MIN 4096
 #define SHORT_SIDE      128 /* elements */
-#define LONG_SIDE       (8 * GR_PRODUCT_STRIP) /* of a whole tensor */
+#define LONG_SIDE       (8 * GR_PRODUCT_STRIP) /* rows of a whole tensor */
 #define MEMORY_PARTS    16
 
 int64_t
@@ -107,11 +107,8 @@ tile_block_elements(const struct tiling *t)
 void
 tile_shrink(int64_t *block, int dims, int64_t elements)
 {
-    bool is_long[8];
+    bool is_long = dims > 0 && block[0] > LONG_SIDE;
 
-    for (int d = 0; d < dims; d++) {
-        is_long[d] = block[d] > LONG_SIDE;
-    }
     while (tile_product(block, dims) > elements) {
         int largest = 0;
 
@@ -122,7 +119,7 @@ tile_shrink(int64_t *block, int dims, int64_t elements)
             return;
         }
         block[largest] -= block[largest] / 2;
-        if (is_long[largest] && block[largest] > GR_PRODUCT_STRIP / 2) { /* a product takes whole strips as they are */
+        if (largest == 0 && is_long && block[0] > GR_PRODUCT_STRIP / 2) { /* a product takes whole strips as they are */
             block[largest] = (block[largest] + GR_PRODUCT_STRIP - 1) / GR_PRODUCT_STRIP * GR_PRODUCT_STRIP;
         } else if (block[largest] > SHORT_SIDE) { /* whole lines of the cache: rows of a chunk begin where one does */
             block[largest] = (block[largest] + 7) / 8 * 8;
