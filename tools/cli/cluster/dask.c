@@ -227,14 +227,14 @@ hear_workers(const char *text, struct node **ret_nodes, size_t *ret_count)
     return GRANARY_OK;
 }
 
-granary_err
-dask_nodes(const char *address, struct node **ret_nodes, size_t *ret_count)
+/* Have a module of the package ask a cluster; what it says is appended. */
+static granary_err
+ask_module(const char *module, const char *address, const char *subject, struct gr_buf *ret_said)
 {
-    static const char code[] = "import sys; sys.path.insert(0, sys.argv[1]) if sys.argv[1] else None; "
-                               "from granary._nodes import main; main(*sys.argv[2:])";
+    static const char code[] = "import importlib, sys; sys.path.insert(0, sys.argv[1]) if sys.argv[1] else None; "
+                               "importlib.import_module(sys.argv[2]).main(*sys.argv[3:])";
     char path[PATH_MAX], message[CHILD_MESSAGE_MAX];
-    const char *argv[] = {GRANARY_PYTHON, "-c", code, path, address, NULL};
-    struct gr_buf said = {0};
+    const char *argv[] = {GRANARY_PYTHON, "-c", code, path, module, address, subject, NULL};
     struct pollfd poller = {.fd = -1, .events = POLLIN};
     int output = -1, status = 0;
     pid_t pid;
@@ -252,12 +252,27 @@ dask_nodes(const char *address, struct node **ret_nodes, size_t *ret_count)
         child_message(output, message);
         err = gr_fail(GRANARY_EUNREACHABLE, "%s", message);
     }
-    err = err == GRANARY_OK ? child_said(output, &said) : err;
-    err = err == GRANARY_OK ? hear_workers(said.bytes == NULL ? "" : said.bytes, ret_nodes, ret_count) : err;
-    gr_buf_free(&said);
+    err = err == GRANARY_OK ? child_said(output, ret_said) : err;
     gr_fd_close(&poller.fd);
     gr_fd_close(&output);
     return err;
+}
+
+granary_err
+dask_nodes(const char *address, struct node **ret_nodes, size_t *ret_count)
+{
+    struct gr_buf said = {0};
+    granary_err err = ask_module("granary._nodes", address, NULL, &said);
+
+    err = err == GRANARY_OK ? hear_workers(said.bytes == NULL ? "" : said.bytes, ret_nodes, ret_count) : err;
+    gr_buf_free(&said);
+    return err;
+}
+
+granary_err
+dask_why(const char *address, const char *subject, struct gr_buf *ret_said)
+{
+    return ask_module("granary._why", address, subject, ret_said);
 }
 
 /* ---- a plan ---- */

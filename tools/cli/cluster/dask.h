@@ -2,6 +2,7 @@
 #ifndef CLI_CLUSTER_DASK_H
 #define CLI_CLUSTER_DASK_H
 
+#include "base/text/buf.h"
 #include "cli/cluster/nodes.h"
 #include "cli/cluster/places.h"
 #include "schema/granary.pb-c.h"
@@ -26,6 +27,14 @@ void dask_close(struct dask *dask);
  * Errors  EUNREACHABLE no Python, no package, no cluster · ETIMEDOUT · ENOMEM
  */
 granary_err dask_nodes(const char *address, struct node **ret_nodes, size_t *ret_count);
+
+/*
+ * What the fragments wait for that the scheduler has: lines of granary/_why.py, appended.
+ *
+ * subject  a stage; "": all
+ * Errors   as dask_nodes()
+ */
+granary_err dask_why(const char *address, const char *subject, struct gr_buf *ret_said);
 
 /* How many workers there are. */
 size_t dask_workers(const struct dask *dask);

@@ -97,8 +97,8 @@ def graph_of(plan: Plan, layers: Mapping[str, Mapping[Any, Any]], home: Sequence
     made, needs = {}, {}
     for stage, some in layers.items():
         for name, (workers, these) in zip(names[stage], some.items()):
-            only = {"workers": list(workers), "allow_other_workers": workers != tuple(home)} if workers else None
-            made[name] = MaterializedLayer(these, annotations=only)
+            only = {"workers": list(workers), "allow_other_workers": workers != tuple(home)} if workers else {}
+            made[name] = MaterializedLayer(these, annotations={"stage": stage, **only})  # the stage for `granary cluster why`
             needs[name] = {other for one in plan.stages[stage].inputs.values() for other in names[one.stage]}
             if _packs.gather_key(plan.stages[stage]) in these:
                 needs[name].update(other for other in names[stage] if other != name)

@@ -11,7 +11,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "cli/cluster/cluster.h"
+#include "cli/cluster/dask.h"
 #include "cli/cluster/drive.h"
+#include "cli/cluster/look/fact.h"
+#include "cli/cluster/look/why_dask.h"
 #include "cli/cluster/nodes.h"
 #include "cli/cluster/where.h"
 
@@ -25,46 +28,18 @@ struct why {
     const struct record_view *run; /* that is told of */
     bool *meant;                   /* its stages that are */
     struct node *nodes;            /* of its places, when they were asked */
-    size_t facts;
-};
-
-/* What a fact is of; a member that is not set says nothing. */
-struct about {
-    const char *code, *stage, *node;
-    int64_t partition; /* from 1 on; 0: none */
-    int64_t since_ms;
 };
 
 static void __attribute__((format(printf, 3, 4)))
 fact(struct why *why, const struct about *about, const char *format, ...)
 {
-    char sentence[SHOW_TEXT], shown[SHOW_TEXT];
+    char sentence[SHOW_TEXT];
     va_list args;
 
     va_start(args, format);
     (void)vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
-    why->facts++;
-    if (!why->cli->json) {
-        (void)printf("  %s\n", show_text(sentence, shown));
-        return;
-    }
-    json_open(&why->json, NULL, '{');
-    json_text(&why->json, "code", about->code);
-    if (about->stage != NULL) {
-        json_text(&why->json, "stage", about->stage);
-    }
-    if (about->partition > 0) {
-        json_signed(&why->json, "partition", about->partition - 1);
-    }
-    if (about->node != NULL) {
-        json_text(&why->json, "node", about->node);
-    }
-    if (about->since_ms > 0) {
-        json_signed(&why->json, "since_ms", about->since_ms);
-    }
-    json_text(&why->json, "text", sentence);
-    json_close(&why->json);
+    fact_print(why->cli->json ? &why->json : NULL, about, sentence);
 }
 
 /* ---- what is known of fragments ---- */
@@ -457,6 +432,9 @@ run_why(struct cli *cli)
     }
     why->cli = cli;
     why->subject = cli->count > 0 ? cli->arguments[0] : NULL;
+    if (why->where.on != NULL && strncmp(why->where.on, DASK_PREFIX, strlen(DASK_PREFIX)) == 0) {
+        return why_of_dask(cli, why->where.on + strlen(DASK_PREFIX), why->subject);
+    }
     err = where_runs(&why->where, cli->instance, &runs, &count);
     if (err == GRANARY_OK && count == 0) {
         err = gr_fail(GRANARY_ENOENT, why->where.directory != NULL
@@ -481,7 +459,8 @@ run_why(struct cli *cli)
 }
 
 static const struct gr_option why_options[] = {
-    {"on", 0, "WHERE", "runs on these machines: local, ssh or slurm; default: all of this machine",
+    {"on", 0, "WHERE",
+     "runs on these machines: local, ssh, slurm or dask:ADDRESS; default: all of this machine but Dask's",
      GR_OPTION_TEXT(struct why, where.on)},
     {"directory", 0, "DIR", "runs in this directory, also from other machines, and those that were killed",
      GR_OPTION_TEXT(struct why, where.directory)},
