@@ -7,7 +7,7 @@
 
 #define CHUNK_BYTES     ((int64_t)8 << 20) /* automatic; at most a part of the store's memory */
 #define CHUNK_BYTES_MIN 4096
-#define SHORT_SIDE      128 /* elements */
+#define SHORT_SIDE      128                    /* elements */
 #define LONG_SIDE       (8 * GR_PRODUCT_STRIP) /* rows of a whole tensor */
 #define MEMORY_PARTS    16
 

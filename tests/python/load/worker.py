@@ -10,6 +10,7 @@ import os
 import pickle
 import random
 import select
+import subprocess
 import sys
 import threading
 import time
@@ -286,6 +287,13 @@ def connect(instance):
         time.sleep(0.05)
 
 
+def tell_what_waits(instance):
+    """On standard error: what clients and graphs of the instance wait for, and what its executors do."""
+    for words in (['status'], ['why'], ['executors'], ['graphs'], ['stacks', 'all']):
+        done = subprocess.run([os.environ['GRANARY_BIN'] + '/granary', *words, '--instance', instance], capture_output=True, text=True, timeout=60)
+        print(f'granary {" ".join(words)}:\n{done.stdout[-6000:]}{done.stderr[-1000:]}', file=sys.stderr, flush=True)
+
+
 def main():
     kind, instance, seed, name = sys.argv[1:]
     session = connect(instance)
@@ -316,6 +324,9 @@ def main():
                 worker.name = f'{name}-{time.monotonic_ns()}'
             elif isinstance(worker, Channels):
                 worker.name = f'{name}-{time.monotonic_ns()}'
+        except TimeoutError:  # of a future, which nothing excuses
+            tell_what_waits(instance)
+            raise
         if warm is None and time.monotonic() > begun + WARM_SECONDS:
             warm = level()
         if time.monotonic() > told + TELL_SECONDS:
