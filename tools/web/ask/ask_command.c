@@ -281,17 +281,18 @@ answer_of(const struct run *run, const struct question *question, int exit)
     FILE *out;
 
     if (answer.status != 200) {
+        const char *said = text_of(&run->err);
         char text[1024];
 
-        (void)snprintf(text, sizeof text, "%s", text_of(&run->err));
-        text[strcspn(text, "\n")] = '\0';
+        said += strncmp(said, "granary: ", 9) == 0 ? 9 : 0;
+        (void)snprintf(text, sizeof text, "%.*s", (int)strcspn(said, "\n"), said);
         if (text[0] == '\0') {
             (void)snprintf(text, sizeof text, "what was asked ended with %s %d and said nothing",
                            exit < 0 ? "signal" : "status", abs(exit));
         }
         return answer_message(answer.status, run->late ? "no answer came in time: what is asked hangs, or is too much"
                                              : run->large ? "the answer is too large: ask for a part of it"
-                                                          : text + (strncmp(text, "granary: ", 9) == 0 ? 9 : 0));
+                                                          : text);
     }
     out = open_memstream(&answer.body, &answer.size);
     if (out == NULL) {
