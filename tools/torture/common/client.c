@@ -8,8 +8,10 @@
 
 #include "base/clock.h"
 
-#define SAID     16    /* objects that are left */
-#define EMPTY_MS 10000 /* for the store to take note of deletions */
+#define SAID       16    /* objects that are left */
+#define HEAD_BYTES 96    /* ... and of each of them */
+#define GET_MS     5000  /* ... that is on disk */
+#define EMPTY_MS   10000 /* for the store to take note of deletions */
 
 granary_err
 client_connect(const char *instance, int patience_ms, granary_client **ret_client)
@@ -34,6 +36,31 @@ client_account(granary_client *client, granary_store_stat *ret_stat)
                ret_stat->capacity_bytes;
 }
 
+static void
+say_bytes(const char *what, const void *bytes, uint64_t size)
+{
+    const unsigned char *at = bytes;
+
+    (void)fprintf(stderr, ", %s ", what);
+    for (uint64_t i = 0; i < size && i < HEAD_BYTES; i++) {
+        (void)fprintf(stderr, at[i] >= ' ' && at[i] < 127 && at[i] != '\\' ? "%c" : "\\x%02x", at[i]);
+    }
+}
+
+/* How it begins tells who made it. */
+static void
+say_head(granary_client *client, granary_id id)
+{
+    granary_view view;
+
+    if (granary_object_get(client, id, GET_MS, &view) == GRANARY_OK) {
+        say_bytes("meta", view.meta, view.meta_size);
+        say_bytes("bytes", view.data, view.data_size);
+        granary_object_release(client, &view);
+    }
+    (void)fputc('\n', stderr);
+}
+
 size_t
 client_say_objects(granary_client *client)
 {
@@ -47,9 +74,10 @@ client_say_objects(granary_client *client)
         char id[GRANARY_ID_TEXT + 1];
 
         granary_id_format(infos[i].id, id);
-        (void)fprintf(stderr, "torture: left: object %s, %" PRIu64 " bytes, %s%s%s%u pins\n", id, infos[i].data_size,
+        (void)fprintf(stderr, "torture: left: object %s, %" PRIu64 " bytes, %s%s%s%u pins", id, infos[i].data_size,
                       infos[i].on_disk ? "on disk, " : "", infos[i].counted ? "counted, " : "",
                       infos[i].dropped ? "dropped, " : "", infos[i].pins);
+        say_head(client, infos[i].id);
     }
     free(infos);
     return count;
