@@ -23,6 +23,8 @@ import functions_for_tests as f
 from package_test import BIN, PackageTest, granary
 from granary import _lanes
 
+PATIENCE_S = 60
+
 
 class Executors(PackageTest):
     def setUp(self):
@@ -213,6 +215,18 @@ class Executors(PackageTest):
             over.set()
             caller.join()
         self.assertEqual(frame.to_dict(), {'v': [3.0]})
+
+    def test_a_lane_that_is_not_heard(self):
+        """Its process was stopped before it said which one it is. Another lane takes the calls."""
+        heard = []
+
+        def is_own(sock):
+            heard.append(sock)
+            return len(heard) > 1
+
+        with unittest.mock.patch.object(_lanes.wire, 'is_own', is_own), granary.Executor(1) as pool:
+            self.assertEqual(pool.submit(f.add, 1, b=2).result(PATIENCE_S), 3)
+        self.assertEqual(len(heard), 2)
 
     def test_forked_child(self):
         """A child that is forked beside a pool's threads ends, and has pools of its own."""

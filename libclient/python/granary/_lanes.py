@@ -173,27 +173,40 @@ class LaneDispatcher(Dispatcher):
                 sock.sendall(_HEAD.pack(_INLINE, len(secret)) + secret)
                 return Lane(sock, theirs)
             except OSError:  # its process has ended since it called; nothing has begun there
+                with self.lock:
+                    self.begun.discard(theirs)
                 self._end(Lane(sock, theirs))
                 self._order()
 
     def _look(self) -> None:
-        """Raise the error of a lane that has failed before any thread had it."""
+        """Lanes that have ended before any thread had them: raise the error of one that failed. One that was not heard in time, as
+        its process was stopped, has succeeded, and another one takes its place."""
         for key in list(self.begun):
+            error: Optional[Exception] = None
             try:
-                self.client.wait_graph(key, 0)
-            except Exception:
-                with self.lock:
-                    taken = key not in self.begun  # meanwhile: the error is that thread's
-                    self.begun.discard(key)
-                if not taken:
-                    raise
+                if self.client.wait_graph(key, 0)["state"] == "running":
+                    continue
+            except Exception as one:
+                error = one
+            with self.lock:
+                taken = key not in self.begun  # meanwhile: what became of it is that thread's
+                self.begun.discard(key)
+            if taken:
+                continue
+            if error is not None:
+                raise error
+            self._forget(key)
+            self._order()
+
+    def _forget(self, key: str) -> None:
+        try:
+            self.client.delete_graph(key)
+        except Exception:
+            pass  # it goes with this program
 
     def _end(self, lane: Lane) -> None:
         lane.sock.close()
-        try:
-            self.client.delete_graph(lane.key)
-        except Exception:
-            pass  # it goes with this program
+        self._forget(lane.key)
 
     def _died(self, lane: Lane) -> SlotDied:
         """Why its socket was closed."""
