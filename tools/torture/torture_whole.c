@@ -29,6 +29,7 @@ struct run {
     uint64_t kills_each; /* go on until each kind was killed so often; 0: the time counts */
     bool plain;          /* objects and graphs alone */
     const char *python;
+    const char *keep;
     const char *record_path, *replay_path, *minimise_path;
     unsigned tries;
     FILE *record, *replay;
@@ -233,6 +234,7 @@ set_up(struct run *run)
                      run->python)) {
         return false;
     }
+    run->siege.keep = run->keep;
     prepare_blows(run);
     return true;
 }
@@ -280,6 +282,8 @@ static const struct gr_option list[] = {
      GR_OPTION_TEXT(struct run, python)},
     {"kills-each", 0, "N", "go on until each kind of process was killed N times",
      GR_OPTION_NUMBER(struct run, kills_each, 1, UINT32_MAX)},
+    {"keep", 0, "DIR", "when something is wrong, copy shared memory and spill files there, for `granary ls --copy DIR`",
+     GR_OPTION_TEXT(struct run, keep)},
     {"record", 0, "FILE", "write what was done to whom and when", GR_OPTION_TEXT(struct run, record_path)},
     {"replay", 0, "FILE", "do that again", GR_OPTION_TEXT(struct run, replay_path)},
     {"minimise", 0, "FILE",

@@ -231,6 +231,16 @@ siege_inspect(struct siege *siege)
     siege->outdated += realm_outdated(&siege->realm);
 }
 
+/* Shared memory and spill files, for `granary ls --copy` and its like. */
+static void
+keep_copy(struct siege *siege)
+{
+    if (siege->keep != NULL && !siege_is_clean(siege)) {
+        (void)spawn_granary((const char *const[]){"snapshot", siege->keep, "--instance", siege->realm.instance, NULL});
+        siege->keep = NULL;
+    }
+}
+
 void
 siege_rest(struct siege *siege)
 {
@@ -238,6 +248,7 @@ siege_rest(struct siege *siege)
         siege->rests++;
         siege_inspect(siege);
         siege_check_level(siege);
+        keep_copy(siege);
     }
 }
 

@@ -37,7 +37,8 @@ struct siege {
     uint64_t missed;                                  /* blows whose victim was not there */
     uint64_t rests;
     uint64_t leaked, damaged, complaints, outdated;
-    bool broken; /* the instance does not come back */
+    bool broken;      /* the instance does not come back */
+    const char *keep; /* a directory for a copy of the instance, as it is when the first thing is wrong; NULL: none */
 };
 
 /*
