@@ -261,7 +261,8 @@ tile_product_of(struct tiling *t, size_t i, int64_t m)
     struct blocks blocks = choose_blocks(t, m, k, n);
     enum gr_product_way way = gr_product_way(m, k, n);
 
-    if (way == GR_PRODUCT_BY_ROWS && blocks.inner < k) { /* chunks have parts of rows, and are not copied into whole ones */
+    if (way == GR_PRODUCT_BY_ROWS &&
+        blocks.inner < k) { /* chunks have parts of rows, and are not copied into whole ones */
         way = GR_PRODUCT_BY_BLOCKS;
     }
     switch (way) {
