@@ -189,8 +189,8 @@ class Slot:
             sock.connect("\0" + what["address"])
             if not wire.is_own(sock):  # whose calls would be run as this user
                 raise PermissionError("another user has taken the socket of the program whose calls these are")
-            sock.sendall(f"{what['token']} {request.graph}".encode())
             try:
+                sock.sendall(f"{what['token']} {request.graph}".encode())
                 self._print_there(sock)
                 # For proxies of a Manager of the owner's.
                 multiprocessing.current_process().authkey = bytes(_lanes.receive(sock, client)[0])
