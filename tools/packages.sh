@@ -6,9 +6,9 @@ libprotobuf-c-dev protobuf-c-compiler libsqlite3-dev libjansson-dev libopenblas-
 libmicrohttpd-dev libpython3-dev python3-minimal python3-numpy tzdata"
 # What each tier of tools/check needs beside those of the tiers before it.
 # shellcheck disable=SC2034
-check_packages="clang-format libcmocka-dev liblmdb-dev strace git python3-pandas python3-cloudpickle python3-distributed faketime e2fsprogs xfsprogs tmux less"
+check_packages="clang-format libcmocka-dev liblmdb-dev strace git python3-pandas python3-cloudpickle python3-distributed faketime e2fsprogs xfsprogs tmux"
 # shellcheck disable=SC2034
-all_packages="mypy abigail-tools clang libclang-rt-14-dev spin python3-joblib python3-dask slurmctld slurmd slurm-client iproute2"
+all_packages="mypy abigail-tools clang libclang-rt-14-dev spin python3-joblib python3-dask slurmctld slurmd slurm-client iproute2 less"
 # shellcheck disable=SC2034
 release_packages="qemu-system-x86 busybox-static cpio python3-dbg python3-nbconvert python3-ipykernel chromium chromium-driver python3-selenium prometheus openssh-server"
 
