@@ -53,6 +53,18 @@ marked_columns(const granary_frame *all, granary_frame **ret_frame)
     return gr_frame_give(frame, err, ret_frame);
 }
 
+/* Whether its columns lie in the object, as those that frame_store() wrote do: of a file of another writer they go with the frame. */
+static bool
+lies_there(const granary_frame *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        if (all->columns[i].owned) {
+            return false;
+        }
+    }
+    return true;
+}
+
 granary_err
 marked_get(granary_client *client, granary_id id, const char *mark, granary_view *ret_view, granary_frame **ret_frame)
 {
@@ -64,7 +76,7 @@ marked_get(granary_client *client, granary_id id, const char *mark, granary_view
         return err;
     }
     err = granary_frame_open(&view, &all);
-    if (err != GRANARY_OK || all->count < 2 || strcmp(all->columns[0].view.name, mark) != 0) {
+    if (err != GRANARY_OK || all->count < 2 || strcmp(all->columns[0].view.name, mark) != 0 || !lies_there(all)) {
         err = gr_fail(GRANARY_ETYPE, "the object is none");
     } else {
         err = marked_columns(all, &frame);
