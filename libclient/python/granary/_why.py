@@ -1,6 +1,6 @@
 """What `granary cluster why --on dask:ADDRESS` starts: Dask's scheduler tells of fragments, and their workers of what these wait for.
 
-It prints a line `counts FRAGMENTS DONE`, then one for each fact (tools/cli/cluster/dask.c), with tabs between
+It prints a line `counts TASKS DONE`, then one for each fact (tools/cli/cluster/look/why_dask.c), with tabs between
 
     fact CODE STAGE PARTITION NODE SINCE_MS TEXT
 
@@ -14,16 +14,17 @@ import time
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Sequence, Tuple
 
 from ._nodes import ask_all, connected, end
+from .dask._handle import GATHERED
+from .dask._slow import COPY, LEAST_S, TIMES
 
 _NAMED = 5
 """Partitions in one sentence."""
 
 _SILENT_S = 5.0
 
-_TIMES, _LEAST_S = 3, 2.0
-"""What is slow: as the driver sees it (dask/_slow.py)."""
+_FRAGMENT = "fragment-"
 
-_KEY = re.compile(r"fragment-[^-]+-\d+(-\d+)?(~copy)?$")
+_KEY = re.compile(rf"{_FRAGMENT}[^-]+-\d+(-\d+)?({COPY})?$")
 
 _WAITING = ("waiting", "queued", "no-worker")
 
@@ -57,20 +58,17 @@ class Fact(NamedTuple):
 def _teller() -> Callable[..., Any]:
     """For Dask's scheduler, which need not have this package: it is pickled whole."""
 
-    def tell(dask_scheduler: Any = None) -> Any:
+    def tell(begins: Tuple[str, ...], dask_scheduler: Any = None) -> Any:
         from distributed.metrics import time
 
         s = dask_scheduler
-
-        def is_of_plan(task: Any) -> bool:
-            return str(task.key).startswith(("fragment-", "tickets-"))
 
         def stage_of(task: Any) -> str:
             return str((getattr(task, "annotations", None) or {}).get("stage", ""))
 
         tasks = []
         for task in s.tasks.values():
-            if not is_of_plan(task):
+            if not str(task.key).startswith(begins):
                 continue
             on = task.processing_on
             seconds = on.executing.get(task, 0.0) + max(0.0, time() - on.last_seen) if on is not None else 0.0
@@ -84,7 +82,7 @@ def _teller() -> Callable[..., Any]:
 
 def _partitions(key: str) -> Tuple[int, int]:
     """Of a task's key: the first one, and the one behind the last."""
-    numbers = key.removesuffix("~copy").split("-")[2:]
+    numbers = key.removesuffix(COPY).split("-")[2:]
     return (int(numbers[0]), int(numbers[1])) if len(numbers) > 1 else (int(numbers[0]), int(numbers[0]) + 1)
 
 
@@ -107,6 +105,7 @@ def facts_of(tasks: Sequence[Task], silent: Dict[str, float], now_ms: int) -> Li
     for one in fragments:
         stages.setdefault(one.key.split("-")[1], []).append(one)
     running = [one.seconds for one in fragments if one.state == "processing" and one.seconds > 0]
+    others = statistics.median(running) if running else 0.0
     facts = []
     for digest, its in sorted(stages.items(), key=lambda one: any(task.state == "waiting" for task in one[1])):  # what runs is told first
         name = next((one.stage for one in its if one.stage), digest)
@@ -116,11 +115,10 @@ def facts_of(tasks: Sequence[Task], silent: Dict[str, float], now_ms: int) -> Li
                 facts.append(Fact("failed", f"stage {name}, {_some(range(first, end))} failed: {one.error or 'without a message'}", name, first))
             elif one.state == "processing":
                 since = now_ms - int(one.seconds * 1000)
-                what = f"stage {name}, {_some(range(first, end))}" + (", a second time," if one.key.endswith("~copy") else "")
-                others = statistics.median(running)
+                what = f"stage {name}, {_some(range(first, end))}" + (", a second time," if one.key.endswith(COPY) else "")
                 if one.seconds == 0:
                     facts.append(Fact("assigned", f"{what} waits for a thread of {one.worker}", name, first, one.worker))
-                elif one.seconds > _LEAST_S and one.seconds > _TIMES * others:
+                elif one.seconds > LEAST_S and one.seconds > TIMES * others:
                     facts.append(Fact("slow", f"{what} runs on {one.worker} for {_age(one.seconds)}, where others run for {_age(others)}", name, first,
                                       one.worker, since))
                 else:
@@ -167,7 +165,7 @@ def _inside(tasks: Sequence[Task], answers: Dict[str, str]) -> List[Fact]:
 def main(address: str, subject: str = "") -> None:
     """subject: a stage; "": all."""
     client = connected(address)
-    told, silent = client.run_on_scheduler(_teller())
+    told, silent = client.run_on_scheduler(_teller(), (_FRAGMENT, GATHERED))
     tasks = [Task(*one) for one in told]
     fragments = [one for one in tasks if _KEY.match(one.key)]
     facts = facts_of(tasks, silent, int(time.time() * 1000))

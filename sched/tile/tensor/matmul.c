@@ -1,8 +1,9 @@
 /*
- * matmul. How a product is computed follows from its shape (graph/tensor/tall.h): a small right side stays whole, and a very
- * long inner dimension goes by sums of blocks. Of others, each block row of the left side and block column of the right side
- * give a block of the result. An operator multiplies and adds all pairs along the inner dimension. When they are too many to
- * be read at once beside the store's memory, several operators do it, and each begins with the sum of the one before.
+ * matmul. How a product is computed follows from its shape (graph/tensor/tall.h): a small right side stays whole, unless chunks of
+ * the left side have parts of rows; and a very long inner dimension goes by sums of blocks. Of others, each block row of the left
+ * side and block column of the right side give a block of the result. An operator multiplies and adds all pairs along the inner
+ * dimension. When they are too many to be read at once beside the store's memory, several operators do it, and each begins with
+ * the sum of the one before.
  */
 #include <string.h>
 

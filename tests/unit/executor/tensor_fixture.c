@@ -42,7 +42,6 @@ assert_shape(const struct gr_value *value, int dims, const int64_t *shape)
     }
 }
 
-/* Run an operator that has to succeed, and forget it. */
 struct gr_value
 must(gr_kernel *kernel, Granary__ChunkOp *op, const struct gr_value *inputs, size_t count)
 {

@@ -33,11 +33,19 @@
 #define MESSAGE_MOST 4096
 #define NODES_MS     15000 /* for all workers to tell of themselves */
 
+#define PREFIX "dask:"
+
 struct dask {
     pid_t pid;
     FILE *socket;
     size_t workers;
 };
+
+const char *
+dask_address(const char *on)
+{
+    return on != NULL && strncmp(on, PREFIX, strlen(PREFIX)) == 0 ? on + strlen(PREFIX) : NULL;
+}
 
 /* The directory of the Python package beside this program, in a build or a wheel; "": where Python looks by itself. */
 static void
@@ -88,7 +96,7 @@ start(struct dask *dask, const struct places_options *options)
                           "-c",
                           code,
                           path,
-                          options->on + strlen(DASK_PREFIX),
+                          dask_address(options->on),
                           options->home == NULL ? "" : options->home,
                           options->session == NULL ? "" : options->session,
                           options->timeline == NULL ? "" : options->timeline,
@@ -144,7 +152,7 @@ dask_open(const struct places_options *options, struct dask **ret_dask)
     if (dask == NULL) {
         return gr_no_memory("driver");
     }
-    err = options->on[strlen(DASK_PREFIX)] == '\0'
+    err = dask_address(options->on)[0] == '\0'
               ? gr_fail(GRANARY_EINVAL, "--on dask:ADDRESS: which? Name Dask's scheduler, such as dask:tcp://head:8786")
               : start(dask, options);
     if (err == GRANARY_OK) {

@@ -9,8 +9,8 @@
 
 struct dask;
 
-/* What --on begins with; the address of Dask's scheduler follows. */
-#define DASK_PREFIX "dask:"
+/* The address of Dask's scheduler in what --on was given: behind "dask:". NULL: it is about other machines, or NULL. */
+const char *dask_address(const char *on);
 
 /*
  * Start the driver, which connects to the cluster. To be called before there are threads.

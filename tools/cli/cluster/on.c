@@ -57,7 +57,7 @@ watch(struct on *on, const char *timeline)
 granary_err
 on_open(const struct places_options *options, struct on **ret_on)
 {
-    bool is_dask = strncmp(options->on, DASK_PREFIX, strlen(DASK_PREFIX)) == 0;
+    bool is_dask = dask_address(options->on) != NULL;
     struct on *on;
     granary_err err;
 

@@ -142,8 +142,8 @@ ask_all(const struct where *where, const char *instance, struct round *round)
     size_t count = 0;
     granary_err err;
 
-    if (where->on != NULL && strncmp(where->on, DASK_PREFIX, strlen(DASK_PREFIX)) == 0) {
-        err = dask_nodes(where->on + strlen(DASK_PREFIX), &nodes, &count);
+    if (dask_address(where->on) != NULL) {
+        err = dask_nodes(dask_address(where->on), &nodes, &count);
         return err == GRANARY_OK ? add_nodes(round, nodes, count) : err;
     }
     if (where->on != NULL && !is_slurm && !is_local) {

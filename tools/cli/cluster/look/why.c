@@ -432,8 +432,8 @@ run_why(struct cli *cli)
     }
     why->cli = cli;
     why->subject = cli->count > 0 ? cli->arguments[0] : NULL;
-    if (why->where.on != NULL && strncmp(why->where.on, DASK_PREFIX, strlen(DASK_PREFIX)) == 0) {
-        return why_of_dask(cli, why->where.on + strlen(DASK_PREFIX), why->subject);
+    if (dask_address(why->where.on) != NULL) {
+        return why_of_dask(cli, dask_address(why->where.on), why->subject);
     }
     err = where_runs(&why->where, cli->instance, &runs, &count);
     if (err == GRANARY_OK && count == 0) {
