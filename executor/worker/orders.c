@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/id.h"
 #include "base/log.h"
 #include "contract/versions.h"
 #include "executor/link/answer.h"
@@ -13,6 +14,7 @@
 #include "object/object.h"
 
 #define LEAST_IMPORTANT 1
+#define LISTED_AT_ONCE  64
 
 void
 worker_drop_queue(struct worker *worker)
@@ -73,6 +75,42 @@ cancel(struct worker *worker, uint64_t number)
     return GRANARY_OK;
 }
 
+/* Whether an object was still there does not matter, nor that its session is over. */
+static granary_err
+unless_unreachable(granary_client *client, granary_err err)
+{
+    return err == GRANARY_EUNREACHABLE && !gr_client_is_over(client) ? gr_fail_in(err, "the store") : GRANARY_OK;
+}
+
+static granary_err
+delete_object(granary_client *client, granary_id id)
+{
+    return granary_object_delete(client, id, GRANARY_NOWAIT);
+}
+
+static granary_err
+make_spare(granary_client *client, granary_id id)
+{
+    return granary_object_hint(client, id, LEAST_IMPORTANT, -1);
+}
+
+static granary_err
+each_id(granary_client *client, const ProtobufCBinaryData *ids, size_t count,
+        granary_err (*what)(granary_client *client, granary_id id))
+{
+    granary_err err = GRANARY_OK;
+
+    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+        granary_id id;
+
+        if (ids[i].len == sizeof id.bytes) {
+            memcpy(id.bytes, ids[i].data, sizeof id.bytes);
+            err = unless_unreachable(client, what(client, id));
+        }
+    }
+    return err;
+}
+
 /* Errors under the ids of results. What is there already stays: it was made before the rest failed. */
 static granary_err
 store_errors(granary_client *client, const Granary__ToExecutor *message)
@@ -85,12 +123,34 @@ store_errors(granary_client *client, const Granary__ToExecutor *message)
 
         if (error->id.len == sizeof id.bytes) {
             memcpy(id.bytes, error->id.data, sizeof id.bytes);
-            if (granary_object_put_error(client, id, (granary_err)error->err, error->message) == GRANARY_EUNREACHABLE &&
-                !gr_client_is_over(client)) {
-                err = gr_fail_in(GRANARY_EUNREACHABLE, "the store");
-            }
+            err = unless_unreachable(client,
+                                     granary_object_put_error(client, id, (granary_err)error->err, error->message));
         }
     }
+    return err;
+}
+
+/* All that a plan has made, whoever of its executors and schedulers knew of it. */
+static granary_err
+free_plan(granary_client *client, uint64_t plan)
+{
+    char prefix[GRANARY_ID_TEXT + 1];
+    const granary_object_filter filter = {.prefix = prefix};
+    uint64_t cursor = 0;
+    granary_err err;
+
+    granary_id_format(gr_id_of_chunk(plan, 0, 0), prefix);
+    prefix[2 * sizeof plan] = '\0';
+    do {
+        granary_object_info infos[LISTED_AT_ONCE];
+        size_t count = 0;
+
+        err = unless_unreachable(client,
+                                 granary_object_list_page(client, &filter, &cursor, LISTED_AT_ONCE, infos, &count));
+        for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+            err = unless_unreachable(client, source_end(client, infos[i].id));
+        }
+    } while (err == GRANARY_OK && cursor != 0);
     return err;
 }
 
@@ -106,38 +166,17 @@ free_objects(struct worker *worker, const Granary__ToExecutor *message)
     if (err == GRANARY_OK) {
         err = store_errors(client, message);
     }
-    for (size_t i = 0; err == GRANARY_OK && i < message->n_free; i++) {
-        granary_id id;
-
-        if (message->free[i].len == sizeof id.bytes) {
-            memcpy(id.bytes, message->free[i].data, sizeof id.bytes);
-            /* Whether it was still there does not matter: nobody wants it. */
-            if (granary_object_delete(client, id, GRANARY_NOWAIT) == GRANARY_EUNREACHABLE &&
-                !gr_client_is_over(client)) {
-                err = gr_fail_in(GRANARY_EUNREACHABLE, "the store");
-            }
-        }
+    if (err == GRANARY_OK) {
+        err = each_id(client, message->free, message->n_free, delete_object);
     }
-    for (size_t i = 0; err == GRANARY_OK && i < message->n_spare; i++) {
-        granary_id id;
-
-        if (message->spare[i].len == sizeof id.bytes) {
-            memcpy(id.bytes, message->spare[i].data, sizeof id.bytes);
-            if (granary_object_hint(client, id, LEAST_IMPORTANT, -1) == GRANARY_EUNREACHABLE &&
-                !gr_client_is_over(client)) {
-                err = gr_fail_in(GRANARY_EUNREACHABLE, "the store");
-            }
-        }
+    for (size_t i = 0; err == GRANARY_OK && i < message->n_free_plans; i++) {
+        err = free_plan(client, message->free_plans[i]);
     }
-    for (size_t i = 0; err == GRANARY_OK && i < message->n_end_snapshot; i++) {
-        granary_id id;
-
-        if (message->end_snapshot[i].len == sizeof id.bytes) {
-            memcpy(id.bytes, message->end_snapshot[i].data, sizeof id.bytes);
-            if (source_end(client, id) == GRANARY_EUNREACHABLE && !gr_client_is_over(client)) {
-                err = gr_fail_in(GRANARY_EUNREACHABLE, "the store");
-            }
-        }
+    if (err == GRANARY_OK) {
+        err = each_id(client, message->spare, message->n_spare, make_spare);
+    }
+    if (err == GRANARY_OK) {
+        err = each_id(client, message->end_snapshot, message->n_end_snapshot, source_end);
     }
     return err;
 }
@@ -190,7 +229,8 @@ handle(struct worker *worker, Granary__ToExecutor *message)
     for (size_t i = 0; err == GRANARY_OK && i < message->n_cancel; i++) {
         err = cancel(worker, message->cancel[i]);
     }
-    if (err == GRANARY_OK && message->n_free + message->n_end_snapshot + message->n_spare + message->n_errors > 0) {
+    if (err == GRANARY_OK &&
+        message->n_free + message->n_free_plans + message->n_end_snapshot + message->n_spare + message->n_errors > 0) {
         err = free_objects(worker, message);
         worker->freed = message->free_order;
         worker->freed_unsaid = true;

@@ -1,4 +1,4 @@
-/* Ids: random ones, ones hashed from a name or a chunk's place (XXH3, 128 bits), and their text. */
+/* Ids: random ones, ones hashed from a name (XXH3, 128 bits), those of a plan's chunks, and their text. */
 #include "base/id.h"
 
 #include <stdio.h>
@@ -108,13 +108,24 @@ gr_id_of_name(const char *name)
     return granary_id_from_key("name", name, strlen(name));
 }
 
-granary_id
-gr_id_of_chunk(const char *graph_key, uint64_t op, uint32_t output)
+/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014): one to one, and each bit depends on all. */
+static uint64_t
+mix(uint64_t x)
 {
-    char text[256];
-    int length = snprintf(text, sizeof text, "%.200s#%llu#%u", graph_key, (unsigned long long)op, output);
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
 
-    return gr_id_of_bytes(text, (size_t)length);
+granary_id
+gr_id_of_chunk(uint64_t plan, uint32_t op, uint32_t output)
+{
+    granary_id id = gr_id_from_words(plan, mix((uint64_t)op << 32 | output));
+
+    if (gr_id_is_zero(id)) {
+        id.bytes[0] = 1;
+    }
+    return id;
 }
 
 void

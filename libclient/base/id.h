@@ -36,8 +36,11 @@ gr_id_is_zero(granary_id id)
     return gr_id_equal(id, (granary_id){{0}});
 }
 
-/* The id of output `output` of chunk operator `op` of a graph: known before anything runs. */
-granary_id gr_id_of_chunk(const char *graph_key, uint64_t op, uint32_t output);
+/*
+ * The id of an output of a chunk operator, known before anything runs. It begins with the plan's number, so that all
+ * that a plan has made can be listed. Within a plan no two are the same.
+ */
+granary_id gr_id_of_chunk(uint64_t plan, uint32_t op, uint32_t output);
 
 /* The id of a part of something: of a kind, a lane and a number, as contract/mutable.h has them. */
 granary_id gr_id_of_part(granary_id whole, uint32_t kind, uint32_t lane, uint64_t number);

@@ -28,6 +28,7 @@ enum {
     TO_UNKNOWN = 16,
     TO_END_SNAPSHOT = 17,
     TO_SPARE = 18,
+    TO_FREE_PLANS = 19,
 };
 enum { ERROR_ID = 1, ERROR_ERR = 2, ERROR_MESSAGE = 3 };
 enum { SUBTASK_NUMBER = 1, SUBTASK_ATTEMPT = 2 };
@@ -100,6 +101,12 @@ void
 pack_free(struct gr_buf *message, granary_id id)
 {
     pack_bytes(message, TO_FREE, id.bytes, sizeof id.bytes);
+}
+
+void
+pack_free_plan(struct gr_buf *message, uint64_t plan)
+{
+    pack_varint(message, TO_FREE_PLANS, plan);
 }
 
 void

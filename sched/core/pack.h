@@ -17,6 +17,7 @@ void pack_bytes(struct gr_buf *message, int field, const void *content, size_t s
 void pack_begin(struct gr_buf *message); /* version */
 void pack_run(struct gr_buf *message, uint64_t number, uint32_t attempt, const uint8_t *packed, size_t size);
 void pack_free(struct gr_buf *message, granary_id id);
+void pack_free_plan(struct gr_buf *message, uint64_t plan);
 void pack_end_snapshot(struct gr_buf *message, granary_id id);
 void pack_spare(struct gr_buf *message, granary_id id);
 /* Before any free in the same message: errors are stored first. */

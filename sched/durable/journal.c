@@ -111,6 +111,18 @@ events_forget(struct manager *manager, struct task_graph *graph)
     graph->journal.log = (struct event_log){0};
 }
 
+void
+events_restart(struct manager *manager, struct task_graph *graph)
+{
+    struct event_log log = graph->journal.log;
+
+    graph->journal.log = (struct event_log){.records = log.records};
+    events_forget(manager, graph);
+    event_log_restart(&log);
+    graph->journal.log = log;
+    events_touch(manager, graph);
+}
+
 /* Takes the record. before_sends: see struct action */
 static void
 record_keep(struct manager *manager, const struct task_graph *graph, uint64_t number, struct gr_buf *record,

@@ -23,7 +23,9 @@ void serials_note(struct manager *manager);                            /* one is
 void events_touch(struct manager *manager, struct task_graph *graph);  /* its log has something new */
 void events_end(struct manager *manager, struct task_graph *graph);    /* but for what the planner was told */
 void events_forget(struct manager *manager, struct task_graph *graph); /* nobody needs its log any more */
-void events_keep(struct manager *manager);                             /* what is new in any log */
+/* It is planned anew: of its log, the next scheduler is told only which plans there were. */
+void events_restart(struct manager *manager, struct task_graph *graph);
+void events_keep(struct manager *manager); /* what is new in any log */
 
 /* Note that there is an executor, for the next scheduler to wait for; or that there is not. */
 void manager_keep_executor(struct manager *manager, int64_t pid, uint64_t start_time, uint32_t slot);

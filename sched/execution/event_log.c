@@ -18,6 +18,7 @@ enum entry_kind {
     ENTRY_NODE,    /* instead of a subtask's: where outputs of the entries behind lie */
     ENTRY_TRIED,   /* attempt, deaths, rooms, losses, suspect, failures of user code */
     ENTRY_LOST,    /* objects; their places */
+    ENTRY_PLANS,   /* plans; their numbers, 8 bytes each. Only the first of a record */
     ENTRY_KINDS
 };
 #define KIND_BITS 3
@@ -25,8 +26,72 @@ enum entry_kind {
 void
 event_log_free(struct event_log *log)
 {
+    gr_buf_free(&log->plans);
+    gr_buf_free(&log->known);
     gr_buf_free(&log->pending);
     gr_buf_free(&log->planner);
+}
+
+/* ---- plans ---- */
+
+static bool
+has_plan(const struct gr_buf *plans, uint64_t plan)
+{
+    for (size_t at = 0; at < plans->size; at += sizeof plan) {
+        if (memcmp(plans->bytes + at, &plan, sizeof plan) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void
+event_log_note_plan(struct event_log *log, uint64_t plan)
+{
+    if (!has_plan(&log->plans, plan)) {
+        gr_buf_add(&log->plans, &plan, sizeof plan);
+        log->fresh = log->fresh || !has_plan(&log->known, plan);
+        log->urgent = log->urgent || log->fresh; /* else, what it makes would stay if all processes died now */
+    }
+}
+
+static void
+know_plans(struct event_log *log, const struct gr_buf *plans)
+{
+    for (size_t at = 0; at < plans->size; at += sizeof(uint64_t)) {
+        uint64_t plan;
+
+        memcpy(&plan, plans->bytes + at, sizeof plan);
+        if (!has_plan(&log->known, plan)) {
+            gr_buf_add(&log->known, &plan, sizeof plan);
+        }
+    }
+}
+
+void
+event_log_restart(struct event_log *log)
+{
+    struct gr_buf known;
+
+    know_plans(log, &log->plans);
+    known = log->known;
+    log->known = (struct gr_buf){0};
+    event_log_free(log);
+    *log = (struct event_log){.known = known};
+    log->fresh = log->urgent = log->fed = known.size > 0; /* until the next record, nothing else tells of them */
+}
+
+bool
+event_log_dropped(const struct event_log *log, size_t *at, uint64_t *ret_plan)
+{
+    while (*at < log->known.size) {
+        memcpy(ret_plan, log->known.bytes + *at, sizeof *ret_plan);
+        *at += sizeof *ret_plan;
+        if (!has_plan(&log->plans, *ret_plan)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* ---- writing ---- */
@@ -113,13 +178,13 @@ put_tried(struct event_log *log, struct gr_buf *out, struct execution_graph *exe
 }
 
 void
-event_log_planned(struct event_log *log, const struct execution_graph *execution, uint64_t digest)
+event_log_planned(struct event_log *log, const struct execution_graph *execution, uint64_t plan)
 {
+    uint64_t digest = plan ^ execution_graph_digest(execution);
     struct gr_buf entry = {0};
 
     put_head(&entry, ENTRY_PLANNED, 0);
     log->fed = log->fed || log->told;
-    digest ^= execution_graph_digest(execution);
     gr_buf_add(&entry, &digest, sizeof digest);
     put(&entry, execution_graph_counts(execution)->total);
     gr_buf_add(&log->pending, entry.bytes, entry.size);
@@ -180,6 +245,16 @@ event_log_lost(struct event_log *log, const struct execution_graph *execution, c
     }
 }
 
+static void
+put_plans(struct event_log *log, struct gr_buf *out)
+{
+    know_plans(log, &log->plans);
+    put_head(out, ENTRY_PLANS, log->known.size / sizeof(uint64_t));
+    gr_buf_add(out, log->known.bytes, log->known.size);
+    out->failed = out->failed || log->known.failed;
+    log->fresh = false;
+}
+
 /* Everything as it is now. */
 static void
 put_snapshot(struct event_log *log, struct execution_graph *execution, struct gr_buf *out)
@@ -213,16 +288,23 @@ event_log_take(struct event_log *log, struct execution_graph *execution, struct 
     }
     *ret_number = log->records++;
     *ret_snapshot = log->bytes + log->pending.size > SNAPSHOT_BYTES + 2 * log->snapshot_bytes;
+    if (log->fresh || *ret_snapshot) {
+        put_plans(log, ret_record);
+    }
     if (*ret_snapshot) {
         put_snapshot(log, execution, ret_record);
         log->snapshot_bytes = ret_record->size;
         log->bytes = 0;
-        gr_buf_free(&log->pending);
+    } else if (ret_record->size > 0) {
+        gr_buf_add(ret_record, log->pending.bytes, log->pending.size);
+        ret_record->failed = ret_record->failed || log->pending.failed;
+        log->bytes += ret_record->size;
     } else {
-        log->bytes += log->pending.size;
         *ret_record = log->pending;
+        log->pending = (struct gr_buf){0};
+        log->bytes += ret_record->size;
     }
-    log->pending = (struct gr_buf){0};
+    gr_buf_free(&log->pending);
     *ret_fed = log->fed;
     log->fed = false;
     log->urgent = false;
@@ -324,7 +406,7 @@ apply_planned(struct cursor *cursor, const struct event_log_replay *replay)
     if (!cursor->bad) {
         memcpy(&digest, bytes, sizeof digest);
         cursor->bad = total != execution_graph_counts(replay->execution)->total ||
-                      digest != (replay->digest(replay->context) ^ execution_graph_digest(replay->execution));
+                      digest != (replay->plan(replay->context) ^ execution_graph_digest(replay->execution));
     }
 }
 
@@ -358,6 +440,28 @@ apply_lost(struct cursor *cursor, struct execution_graph *execution, uint64_t co
         uint64_t position = get(cursor);
 
         cursor->bad = cursor->bad || position > UINT32_MAX || !execution_graph_vanish(execution, (uint32_t)position);
+    }
+}
+
+/* Its first entry, if that is what it is. */
+static void
+learn_plans(struct event_log *log, struct cursor *cursor, uint64_t count)
+{
+    const unsigned char *bytes = get_bytes(cursor, count > SIZE_MAX / 8 ? SIZE_MAX : count * sizeof(uint64_t));
+
+    if (bytes != NULL) {
+        know_plans(log, &(const struct gr_buf){.bytes = (char *)(uintptr_t)bytes, .size = count * sizeof(uint64_t)});
+    }
+}
+
+void
+event_log_learn(struct event_log *log, const void *record, size_t size)
+{
+    struct cursor cursor = {.at = record, .end = (const unsigned char *)record + size};
+    uint64_t head = get(&cursor);
+
+    if (!cursor.bad && (head & ((1u << KIND_BITS) - 1)) == ENTRY_PLANS) {
+        learn_plans(log, &cursor, head >> KIND_BITS);
     }
 }
 
@@ -408,6 +512,9 @@ event_log_apply(struct event_log *log, const struct event_log_replay *replay, co
             break;
         case ENTRY_LOST:
             apply_lost(&cursor, replay->execution, head >> KIND_BITS);
+            break;
+        case ENTRY_PLANS:
+            learn_plans(log, &cursor, head >> KIND_BITS);
             break;
         default:
             cursor.bad = true;

@@ -12,6 +12,8 @@
 #include "sched/execution/graph.h"
 
 struct event_log {
+    struct gr_buf plans;     /* numbers of plans that subtasks were handed out of since it was begun, 8 bytes each */
+    struct gr_buf known;     /* the same of all plans that records tell of, those that were dropped among them */
     struct gr_buf pending;   /* entries since the last record */
     struct gr_buf planner;   /* entries for the planner, all there were */
     uint64_t records;        /* there are; the next one's number */
@@ -20,14 +22,21 @@ struct event_log {
     uint64_t last_number;    /* of the entries of this record: the next is told from it */
     int32_t node;            /* where outputs of the entries of this record are */
     bool told;               /* the planner was given a report: without those its plan cannot be made again */
-    bool fed;    /* in pending is what the planner made of reports it was given: nothing of it may be known earlier */
+    bool fresh;              /* the last record does not tell of all plans */
+    bool fed;    /* in it is what the planner made of reports it was given: nothing of it may be known earlier */
     bool urgent; /* there is more in pending than what a plan made anew tells by itself */
 };
 
 void event_log_free(struct event_log *log);
+/* Begin again. Plans are known still: unless they come again, they are dropped ones. */
+void event_log_restart(struct event_log *log);
 
-/* The planner has handed out subtasks. digest: of the plan, as a whole */
-void event_log_planned(struct event_log *log, const struct execution_graph *execution, uint64_t digest);
+/* The planner has handed out subtasks, now or in a scheduler before. plan: its number */
+void event_log_note_plan(struct event_log *log, uint64_t plan);
+/* It has now: note that, too. */
+void event_log_planned(struct event_log *log, const struct execution_graph *execution, uint64_t plan);
+/* The next plan that was dropped. *at moves on, from 0. Returns false at the end. */
+bool event_log_dropped(const struct event_log *log, size_t *at, uint64_t *ret_plan);
 /* A subtask has succeeded, its outputs lying on a node. done: the report, if the planner is given it, else NULL */
 void event_log_succeeded(struct event_log *log, struct execution_graph *execution, uint32_t number, int32_t node,
                          const Granary__Done *done);
@@ -52,10 +61,13 @@ bool event_log_take(struct event_log *log, struct execution_graph *execution, st
 struct event_log_replay {
     struct execution_graph *execution;
     void *context;
-    uint64_t (*digest)(void *context); /* of the plan */
+    uint64_t (*plan)(void *context); /* its number */
     /* Give a report to the planner; it may hand out subtasks then. */
     granary_err (*feed)(void *context, uint32_t number, const Granary__Done *done);
 };
+
+/* Of a record that an earlier scheduler kept: which plans there were. */
+void event_log_learn(struct event_log *log, const void *record, size_t size);
 
 /*
  * Apply one record, and note it in the log as written. Errors: ESTATE it is of another plan, or damaged: what was

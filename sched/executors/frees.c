@@ -25,6 +25,16 @@ frees_collect(struct manager *manager, struct task_graph *graph)
     }
 }
 
+void
+frees_add_dropped(struct task_graph *graph)
+{
+    uint64_t plan;
+
+    for (size_t at = 0; event_log_dropped(&graph->journal.log, &at, &plan);) {
+        pack_free_plan(&graph->session->frees, plan);
+    }
+}
+
 /* ids are of one graph and never come again: when it is gone, nobody wants them but who may recall them. */
 static bool
 is_wanted(const struct manager *manager, const struct task_graph *graph, granary_id id)

@@ -39,6 +39,8 @@ void frees_collect(struct manager *manager, struct task_graph *graph);
  * stay. graph: NULL: it is deleted
  */
 void frees_add_strays(struct manager *manager, const struct task_graph *graph, const Granary__Done *done);
+/* What plans of the graph have made that it was begun with before, and that were dropped. */
+void frees_add_dropped(struct task_graph *graph);
 void frees_send(struct manager *manager); /* somebody is told of everything there is to free */
 /* It has reported on the token granted as token_order: what it was told to free before it got that is gone. */
 void frees_done(struct manager *manager, struct executor *executor, uint64_t token_order);

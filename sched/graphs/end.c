@@ -191,6 +191,7 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
         graph_cancel_work(manager, graph, graph->state == GRANARY_GRAPH_FAILED);
     }
     recall_note(manager, graph);
+    frees_add_dropped(graph);
     events_end(manager, graph);
     keep_end(manager, graph);
     waiters_answer(manager, graph, false);

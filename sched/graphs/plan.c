@@ -7,6 +7,7 @@
 #include "graph_json/json.h"
 #include "sched/dispatch/choose.h"
 #include "sched/dispatch/order.h"
+#include "sched/durable/journal.h"
 #include "sched/execution/event_log.h"
 #include "sched/execution/graph.h"
 #include "sched/executors/frees.h"
@@ -59,8 +60,12 @@ graph_advance(struct manager *manager, struct task_graph *graph)
         more = batch.more;
         gr_plan_batch_free(&batch);
     } while (err == GRANARY_OK && more);
-    if (err == GRANARY_OK && execution_graph_counts(graph->execution)->total > before && !graph->journal.replays) {
-        event_log_planned(&graph->journal.log, graph->execution, gr_plan_digest(graph->plan));
+    if (err == GRANARY_OK && execution_graph_counts(graph->execution)->total > before) {
+        event_log_note_plan(&graph->journal.log, gr_plan_number(graph->plan));
+        if (!graph->journal.replays) {
+            events_touch(manager, graph);
+            event_log_planned(&graph->journal.log, graph->execution, gr_plan_number(graph->plan));
+        }
     }
     told_keep(manager, graph);
     if (err == GRANARY_OK && graph->tables.count > 0) {

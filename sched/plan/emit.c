@@ -293,10 +293,11 @@ granary_id
 plan_object(const struct gr_plan *plan, struct gr_piece piece)
 {
     const struct gr_chunk *chunk = &plan->chunks.chunks[piece.op];
-    const char *key = piece.op < plan->early_ops ? plan->early_id_key : plan->id_key;
+    uint64_t number = piece.op < plan->early_ops ? plan->early_number : plan->number;
 
-    return chunk->op == GR_CHUNK_object ? gr_chunk_object(&plan->chunks, piece)
-                                        : gr_id_of_chunk(key, piece.op, gr_chunk_is_packed(chunk) ? 0 : piece.output);
+    return chunk->op == GR_CHUNK_object
+               ? gr_chunk_object(&plan->chunks, piece)
+               : gr_id_of_chunk(number, piece.op, gr_chunk_is_packed(chunk) ? 0 : piece.output);
 }
 
 /* Those added for files before there are steps carry the node's position, too. */

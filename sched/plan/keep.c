@@ -12,7 +12,7 @@ slot_of(const struct id_set *set, granary_id id)
     size_t at;
 
     gr_id_words(id, words);
-    at = words[0] & (set->room - 1);
+    at = words[1] & (set->room - 1); /* ids of a plan begin with the same word */
     while (!gr_id_is_zero(set->slots[at]) && !gr_id_equal(set->slots[at], id)) {
         at = (at + 1) & (set->room - 1);
     }

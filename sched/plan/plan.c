@@ -16,17 +16,18 @@
 /* ---- creation ---- */
 
 /*
- * The graph's key with a digest of what decides how the work is cut. The same submission planned again gives the same
+ * A digest of the graph's key and what decides how the work is cut. The same submission planned again gives the same
  * ids; planned differently (another chunk size, a file that changed), other ids: an object never stands for another
  * piece of work.
  */
 static granary_err
-make_id_key(struct gr_plan *plan, const struct gr_plan_options *options)
+make_number(struct gr_plan *plan, const struct gr_plan_options *options)
 {
     struct gr_buf facts = {0};
     granary_err err = GRANARY_OK;
 
-    gr_buf_addf(&facts, "%s %" PRId64 " %" PRIu64, GRANARY_VERSION, options->chunk_bytes, options->memory_bytes);
+    gr_buf_addf(&facts, "%s@%s %" PRId64 " %" PRIu64, options->key == NULL ? "" : options->key, GRANARY_VERSION,
+                options->chunk_bytes, options->memory_bytes);
     for (size_t i = 0; plan->sources.files != NULL && i < plan->node_count; i++) {
         const struct gr_file *file = plan->sources.files[i];
 
@@ -38,9 +39,9 @@ make_id_key(struct gr_plan *plan, const struct gr_plan_options *options)
             gr_buf_addf(&facts, " %s", plan->sources.tables[i]->ids[k]);
         }
     }
-    if (!gr_buf_ok(&facts) || asprintf(&plan->id_key, "%.150s@%016" PRIx64, options->key == NULL ? "" : options->key,
-                                       gr_hash64(facts.bytes, facts.size)) < 0) {
-        plan->id_key = NULL;
+    if (gr_buf_ok(&facts)) {
+        plan->number = gr_hash64(facts.bytes, facts.size);
+    } else {
         err = plan_no_memory();
     }
     gr_buf_free(&facts);
@@ -176,7 +177,7 @@ gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, str
         err = plan_open_sources(plan, options);
     }
     if (err == GRANARY_OK) {
-        err = make_id_key(plan, options);
+        err = make_number(plan, options);
     }
     if (err != GRANARY_OK) {
         gr_plan_destroy(plan);
@@ -216,8 +217,6 @@ gr_plan_destroy(struct gr_plan *plan)
     free(plan->session);
     free(plan->key);
     free(plan->directory);
-    free(plan->id_key);
-    free(plan->early_id_key);
     free(plan);
 }
 
@@ -477,9 +476,9 @@ gr_plan_advance(struct gr_plan *plan, struct gr_plan_batch *ret_batch)
 }
 
 uint64_t
-gr_plan_digest(const struct gr_plan *plan)
+gr_plan_number(const struct gr_plan *plan)
 {
-    return gr_hash64(plan->id_key, strlen(plan->id_key));
+    return plan->number;
 }
 
 bool

@@ -79,8 +79,9 @@ void gr_plan_batch_free(struct gr_plan_batch *batch);
 /* Errors: the graph fails (unknown column in a file, ragged rows, ...): the message names node, file, line. */
 granary_err gr_plan_feed(struct gr_plan *plan, uint64_t number, const Granary__Done *done);
 
-/* Of what decides how the work is cut, files included: a plan with another one is of no use to who began with this. */
-uint64_t gr_plan_digest(const struct gr_plan *plan);
+/* A digest of what decides how the work is cut, files included: a plan with another one is of no use to who began with
+ * this. The ids of what its subtasks make begin with the number it has when they are handed out (gr_id_of_chunk). */
+uint64_t gr_plan_number(const struct gr_plan *plan);
 
 /* A subtask has succeeded: what its operators have taken is added up by step. */
 void gr_plan_account(struct gr_plan *plan, uint64_t number, const Granary__Done *done);

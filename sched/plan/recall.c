@@ -274,16 +274,12 @@ is_on_the_way(const struct gr_plan *plan, size_t i)
 static granary_err
 change_ids(struct gr_plan *plan, const struct gr_buf *decisions)
 {
-    char *id_key = NULL;
-
-    if (!gr_buf_ok(decisions) ||
-        asprintf(&id_key, "%s%016" PRIx64, plan->id_key, gr_hash64(decisions->bytes, decisions->size)) < 0) {
+    if (!gr_buf_ok(decisions)) {
         return plan_no_memory();
     }
-    free(plan->early_id_key);
-    plan->early_id_key = plan->id_key;
+    plan->early_number = plan->number;
     plan->early_ops = plan->emitted.ops;
-    plan->id_key = id_key;
+    plan->number = gr_hash64_seeded(decisions->bytes, decisions->size, plan->early_number);
     return GRANARY_OK;
 }
 

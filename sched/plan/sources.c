@@ -105,7 +105,7 @@ start_source(struct gr_plan *plan, size_t node, size_t *ret_count)
         *ret_count = file->jobs;
         return file->first_op;
     }
-    gr_table_start(plan->sources.tables[node], (uint32_t)node, plan->id_key, &plan->chunks);
+    gr_table_start(plan->sources.tables[node], (uint32_t)node, plan->number, &plan->chunks);
     *ret_count = plan->sources.tables[node]->jobs;
     return plan->sources.tables[node]->first_op;
 }

@@ -92,8 +92,8 @@ struct gr_plan {
     char *session;
     char *key; /* the graph's */
     char *directory;
-    char *id_key;       /* object ids come from it: the graph's key, and a digest of what decides how the work is cut */
-    char *early_id_key; /* the same of the first early_ops operators: they were handed out before all was decided */
+    uint64_t number;       /* object ids begin with it: a digest of the graph's key and what decides how it is cut */
+    uint64_t early_number; /* the same of the first early_ops operators: they were handed out before all was decided */
     uint32_t early_ops;
     struct gr_tile_options tile_options;
     uint32_t without_rules;

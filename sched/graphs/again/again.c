@@ -66,7 +66,7 @@ plan_again(struct manager *manager, struct task_graph *graph, Granary__Submit *s
         }
     }
     if (err == GRANARY_OK) {
-        events_forget(manager, graph);
+        events_restart(manager, graph);
         graph_unplan(manager, graph);
         graph->planned = true;
         err = graph_plan(manager, graph, submit);

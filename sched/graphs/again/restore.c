@@ -107,6 +107,7 @@ manager_restore_events(struct manager *manager, const void *key, size_t key_size
     graph->journal.records = grown;
     grown[graph->journal.record_count] = (struct gr_buf){0};
     gr_buf_add(&grown[graph->journal.record_count++], record, size);
+    event_log_learn(&graph->journal.log, record, size);
     graph->journal.log.records = number_of_key((const char *)key + 4, 8) + 1;
 }
 
@@ -116,11 +117,11 @@ struct replay {
 };
 
 static uint64_t
-replay_digest(void *context)
+replay_plan(void *context)
 {
     const struct replay *replay = context;
 
-    return gr_plan_digest(replay->graph->plan);
+    return gr_plan_number(replay->graph->plan);
 }
 
 static granary_err
@@ -143,7 +144,7 @@ replay_log(struct manager *manager, struct task_graph *graph)
     for (size_t i = 0; err == GRANARY_OK && i < graph->journal.record_count; i++) {
         const struct gr_buf *record = &graph->journal.records[i];
         const struct event_log_replay replay = {
-            .execution = graph->execution, .context = &context, .digest = replay_digest, .feed = replay_feed};
+            .execution = graph->execution, .context = &context, .plan = replay_plan, .feed = replay_feed};
 
         err = gr_buf_ok(record) ? event_log_apply(&graph->journal.log, &replay, record->bytes, record->size)
                                 : gr_fail(GRANARY_ENOMEM, "out of memory");
@@ -161,6 +162,27 @@ records_drop(struct task_graph *graph)
     free(graph->journal.records);
     graph->journal.records = NULL;
     graph->journal.record_count = 0;
+}
+
+/*
+ * Its subtasks are other ones now. They get numbers that no executor knows: what is still at hand of the plan before is
+ * refused, and what that yields is freed, as are graphs that its subtasks went on as.
+ */
+static granary_err
+graph_renumber(struct manager *manager, struct task_graph *graph, Granary__Submit *submit)
+{
+    uint32_t serial = manager->registry.serial_count;
+
+    if (!serial_reserve(manager, serial)) {
+        return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
+    }
+    family_delete(manager, graph);
+    graph_unlink(manager, graph);
+    graph_link(manager, graph, serial);
+    serials_note(manager);
+    submit->serial = serial;
+    keep_message(manager, MANAGER_GRAPHS, graph->key, strlen(graph->key), &submit->base);
+    return GRANARY_OK;
 }
 
 /* Back to where it was: planned again, and what its log tells applied; or from the beginning, if that does not fit. */
@@ -186,9 +208,12 @@ graph_resume(struct manager *manager, struct task_graph *graph, Granary__Submit 
         goto out;
     }
     gr_log_warn("EVENTS-DROPPED", "graph=%.80s: %s: it runs from its beginning", graph->key, granary_error_message());
-    events_forget(manager, graph);
+    events_restart(manager, graph);
     graph_unplan(manager, graph);
-    err = graph_plan(manager, graph, again);
+    err = graph_renumber(manager, graph, again);
+    if (err == GRANARY_OK) {
+        err = graph_plan(manager, graph, again);
+    }
 out:
     granary__submit__free_unpacked(again, NULL);
     return err;

@@ -336,7 +336,7 @@ job_size(const struct gr_table *table, size_t job)
 }
 
 static void
-start_snapshot(struct gr_table *table, uint32_t step, const char *id_key, struct gr_chunks *chunks)
+start_snapshot(struct gr_table *table, uint32_t step, uint64_t plan, struct gr_chunks *chunks)
 {
     const Granary__Node *node = table->node;
     const char *version = gr_attr_string(node->attrs, node->n_attrs, "version", NULL);
@@ -344,7 +344,7 @@ start_snapshot(struct gr_table *table, uint32_t step, const char *id_key, struct
     char text[GRANARY_ID_TEXT + 1];
 
     if (gr_id_is_zero(table->snapshot)) {
-        table->snapshot = gr_id_of_chunk(id_key, chunks->count, 0);
+        table->snapshot = gr_id_of_chunk(plan, chunks->count, 0);
         table->makes_snapshot = true;
     }
     granary_id_format(table->snapshot, text);
@@ -361,7 +361,7 @@ start_snapshot(struct gr_table *table, uint32_t step, const char *id_key, struct
 }
 
 void
-gr_table_start(struct gr_table *table, uint32_t step, const char *id_key, struct gr_chunks *chunks)
+gr_table_start(struct gr_table *table, uint32_t step, uint64_t plan, struct gr_chunks *chunks)
 {
     bool anyone = !gr_id_is_zero(table->snapshot) || /* may have put them */
                   (!table->recalled && gr_attr_find(table->node->attrs, table->node->n_attrs, "ids") != NULL);
@@ -369,7 +369,7 @@ gr_table_start(struct gr_table *table, uint32_t step, const char *id_key, struct
     gr_attrs check;
 
     if (table->count == 0) {
-        start_snapshot(table, step, id_key, chunks);
+        start_snapshot(table, step, plan, chunks);
         return;
     }
     object = gr_table_objects(table, step, NULL, chunks);

@@ -49,8 +49,8 @@ gr_table_is_known(const struct gr_table *table)
 struct gr_piece
 gr_table_objects(const struct gr_table *table, uint32_t step, const bool *chosen, struct gr_chunks *chunks);
 /* Add operators that ask for what is not known: table->jobs of them from table->first_op on. A snapshot that no
- * client made gets its id of id_key. */
-void gr_table_start(struct gr_table *table, uint32_t step, const char *id_key, struct gr_chunks *chunks);
+ * client made gets its id of the plan's number. */
+void gr_table_start(struct gr_table *table, uint32_t step, uint64_t plan, struct gr_chunks *chunks);
 /* Take the answer of one of them (0 to jobs - 1). A second one is ignored. Once a snapshot was told, it is to be started
  * again. Errors: EPROTO · ETYPE an object is no
  * frame, or has other columns than the first; messages name the node and the object */

@@ -9,20 +9,34 @@
 
 int fake_plan_feeds;
 granary_err fake_plan_feed_err;
+uint64_t fake_plan_facts;
+bool fake_plan_broken;
 
 struct gr_plan {
     Granary__Graph *graph;
-    char *key;
+    uint64_t number;
     char *session;
     size_t handed; /* nodes */
     size_t bound;  /* nodes that may be handed out by now */
     struct gr_function function;
 };
 
+static uint64_t
+number_of(const char *key)
+{
+    return gr_hash64_seeded(key, strlen(key), fake_plan_facts);
+}
+
 granary_id
 fake_plan_object(const char *key, uint64_t number)
 {
-    return gr_id_of_chunk(key, number, 0);
+    return gr_id_of_chunk(number_of(key), (uint32_t)number, 0);
+}
+
+static granary_id
+object_of(const struct gr_plan *plan, uint64_t number)
+{
+    return gr_id_of_chunk(plan->number, (uint32_t)number, 0);
 }
 
 static size_t
@@ -51,7 +65,7 @@ gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, str
     struct gr_plan *plan = calloc(1, sizeof *plan);
 
     for (size_t i = 0; i < graph->n_nodes; i++) {
-        if (strcmp(graph->nodes[i]->op, "bad") == 0) {
+        if (fake_plan_broken || strcmp(graph->nodes[i]->op, "bad") == 0) {
             granary_err err = gr_fail(GRANARY_EINVAL, "node '%s' (bad): cannot be planned", graph->nodes[i]->name);
 
             granary__graph__free_unpacked(graph, NULL);
@@ -73,7 +87,7 @@ gr_plan_create(Granary__Graph *graph, const struct gr_plan_options *options, str
         }
     }
     plan->graph = graph;
-    plan->key = strdup(options->key);
+    plan->number = number_of(options->key);
     plan->session = strdup(options->session);
     plan->bound = next_bound(plan, 0);
     *ret_plan = plan;
@@ -93,9 +107,9 @@ gr_plan_uses(const struct gr_plan *plan, const char *library, const char *versio
 }
 
 uint64_t
-gr_plan_digest(const struct gr_plan *plan)
+gr_plan_number(const struct gr_plan *plan)
 {
-    return gr_hash64(plan->key, strlen(plan->key));
+    return plan->number;
 }
 
 void
@@ -103,7 +117,6 @@ gr_plan_destroy(struct gr_plan *plan)
 {
     if (plan != NULL) {
         granary__graph__free_unpacked(plan->graph, NULL);
-        free(plan->key);
         free(plan->session);
         free(plan);
     }
@@ -175,12 +188,12 @@ fill(const struct gr_plan *plan, size_t position, struct gr_plan_subtask *subtas
         Granary__Operand *operand = malloc(sizeof *operand);
 
         granary__operand__init(operand);
-        operand->object = data_of(fake_plan_object(plan->key, position_of(plan, node->inputs[i])));
+        operand->object = data_of(object_of(plan, position_of(plan, node->inputs[i])));
         op->inputs[op->n_inputs++] = operand;
     }
     op->outputs = calloc(1, sizeof *op->outputs);
     op->n_outputs = 1;
-    op->outputs[0] = data_of(fake_plan_object(plan->key, position));
+    op->outputs[0] = data_of(object_of(plan, position));
     subtask->feeds = strcmp(node->op, "feeds") == 0;
 }
 
@@ -234,7 +247,7 @@ bool
 gr_plan_keeps(const struct gr_plan *plan, granary_id id)
 {
     for (size_t i = 0; i < plan->graph->n_targets; i++) {
-        if (gr_id_equal(fake_plan_object(plan->key, position_of(plan, plan->graph->targets[i])), id)) {
+        if (gr_id_equal(object_of(plan, position_of(plan, plan->graph->targets[i])), id)) {
             return true;
         }
     }
@@ -273,7 +286,7 @@ gr_plan_target_result(const struct gr_plan *plan, size_t target, Granary__Result
         result->chunks[0] = malloc(sizeof **result->chunks);
         result->n_chunks = 1;
         granary__chunk__init(result->chunks[0]);
-        result->chunks[0]->id = data_of(fake_plan_object(plan->key, position));
+        result->chunks[0]->id = data_of(object_of(plan, position));
     }
     *ret_result = result;
     return GRANARY_OK;

@@ -20,5 +20,9 @@ granary_id fake_plan_object(const char *key, uint64_t number);
 /* How often gr_plan_feed() was called in this process; the next feed fails with this error if it is not OK. */
 extern int fake_plan_feeds;
 extern granary_err fake_plan_feed_err;
+/* What plans follow from beside their graphs: made with other facts, they have other objects. */
+extern uint64_t fake_plan_facts;
+/* No graph can be planned. */
+extern bool fake_plan_broken;
 
 #endif

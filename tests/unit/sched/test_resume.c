@@ -90,6 +90,17 @@ object_delete(struct world *world, granary_id id)
     }
 }
 
+/* All of a plan. */
+static void
+objects_delete(struct world *world, uint64_t plan)
+{
+    for (size_t i = world->object_count; i > 0; i--) {
+        if (memcmp(world->objects[i - 1].bytes, &plan, sizeof plan) == 0) {
+            world->objects[i - 1] = world->objects[--world->object_count];
+        }
+    }
+}
+
 /* ---- the state ---- */
 
 static bool
@@ -196,6 +207,9 @@ take_order(struct world *world, const struct action *action)
 
         memcpy(id.bytes, order->free[i].data, 16);
         object_delete(world, id);
+    }
+    for (size_t i = 0; i < order->n_free_plans; i++) {
+        objects_delete(world, order->free_plans[i]);
     }
     if (order->free_order != 0) {
         manager_freed(world->manager, action->executor, order->free_order);
@@ -486,6 +500,47 @@ refer(struct world *world, Granary__Request__BodyCase which)
     return world->last;
 }
 
+/* Executors and what they have at hand are gone, too. */
+static void
+die_all(struct world *world)
+{
+    for (size_t i = 0; i < EXECUTORS; i++) {
+        struct executor *executor = &world->executors[i];
+
+        executor->queued = 0;
+        while (executor->reported > 0) {
+            granary__done__free_unpacked(executor->reports[--executor->reported], NULL);
+        }
+    }
+    die(world);
+}
+
+static void
+begin_graph(struct world *world, uint64_t seed)
+{
+    world->seed = seed * 0x9e3779b97f4a7c15ull | 1;
+    fake_plan_feeds = 0;
+    fake_plan_feed_err = GRANARY_OK;
+    fake_plan_facts = 0;
+    begin(world);
+    submit(world);
+}
+
+static void
+nothing_is_left_of_a_deleted_graph(struct world *world)
+{
+    (void)refer(world, GRANARY__REQUEST__BODY_DELETE);
+    die(world); /* perhaps before anybody was told to free anything */
+    turn(world);
+    commit(world);
+    turn(world);
+    commit(world);
+    assert_int_equal(world->object_count, 0);
+    assert_int_equal(count_in(world, MANAGER_GRAPHS) + count_in(world, MANAGER_FREES) + count_in(world, MANAGER_EVENTS),
+                     0);
+    end(world);
+}
+
 /* Runs a graph to its end, with a death after each turn that `dies` tells. Returns how many turns there were. */
 static size_t
 live(uint64_t seed, size_t dies, size_t period, bool losses)
@@ -493,11 +548,7 @@ live(uint64_t seed, size_t dies, size_t period, bool losses)
     struct world *world = calloc(1, sizeof *world);
     size_t turns = 0;
 
-    world->seed = seed * 0x9e3779b97f4a7c15ull | 1;
-    fake_plan_feeds = 0;
-    fake_plan_feed_err = GRANARY_OK;
-    begin(world);
-    submit(world);
+    begin_graph(world, seed);
     while (step(world, losses)) {
         turn(world);
         if (turns == dies || (period > 0 && turns % period == 0)) {
@@ -521,18 +572,43 @@ live(uint64_t seed, size_t dies, size_t period, bool losses)
         die(world);
     }
     assert_int_equal(refer(world, GRANARY__REQUEST__BODY_EXPLAIN), GRANARY_OK);
-    (void)refer(world, GRANARY__REQUEST__BODY_DELETE);
-    die(world); /* perhaps before anybody was told to free anything */
-    turn(world);
-    commit(world);
-    turn(world);
-    commit(world);
-    assert_int_equal(world->object_count, 0);
-    assert_int_equal(count_in(world, MANAGER_GRAPHS) + count_in(world, MANAGER_FREES) + count_in(world, MANAGER_EVENTS),
-                     0);
-    end(world);
+    nothing_is_left_of_a_deleted_graph(world);
     free(world);
     return turns;
+}
+
+/*
+ * As live(), but for each death the plan is another one afterwards: the graph begins again. What plans before have made
+ * is freed when it has ended; executors that live on have some of their subtasks at hand.
+ */
+static void
+live_with_changes(uint64_t seed, size_t period, bool executors_die)
+{
+    struct world *world = calloc(1, sizeof *world);
+    size_t deaths = 0;
+    size_t turns = 0;
+
+    begin_graph(world, seed);
+    while (step(world, false)) {
+        turn(world);
+        if (++turns % period == 0 && deaths < 5 && count_in(world, MANAGER_ENDS) == 0) {
+            memset(world->successes, 0, sizeof world->successes);
+            fake_plan_facts++;
+            (executors_die ? die_all : die)(world);
+            deaths++;
+        }
+        assert_true(turns < 20000);
+    }
+    commit(world);
+    assert_int_equal(count_in(world, MANAGER_ENDS), 1);
+    assert_true(deaths > 0);
+    for (int i = 0; i < NODES; i++) {
+        assert_true(world->successes[i] > 0);
+        assert_true(!executors_die || world->successes[i] == 1);
+    }
+    assert_int_equal(refer(world, GRANARY__REQUEST__BODY_EXPLAIN), GRANARY_OK);
+    nothing_is_left_of_a_deleted_graph(world);
+    free(world);
 }
 
 static void
@@ -566,6 +642,42 @@ lost_objects_are_made_again_by_the_next_one(void **state)
     }
 }
 
+static void
+a_plan_that_was_dropped_leaves_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        live_with_changes(seed, 3 + seed % 17, true);
+        live_with_changes(seed, 3 + seed % 17, false);
+    }
+}
+
+/* Its file is gone, say. */
+static void
+a_graph_that_cannot_be_planned_again_leaves_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct world *world = calloc(1, sizeof *world);
+
+        begin_graph(world, seed);
+        for (uint64_t turns = 0; turns < seed && step(world, false); turns++) {
+            turn(world);
+        }
+        assert_int_equal(count_in(world, MANAGER_ENDS), 0);
+        fake_plan_broken = true;
+        (seed % 2 == 0 ? die_all : die)(world);
+        while (step(world, false)) {
+            turn(world);
+        }
+        fake_plan_broken = false;
+        commit(world);
+        assert_int_equal(count_in(world, MANAGER_ENDS), 1);
+        nothing_is_left_of_a_deleted_graph(world);
+        free(world);
+    }
+}
+
 int
 main(void)
 {
@@ -573,6 +685,8 @@ main(void)
         cmocka_unit_test(nothing_finished_runs_again),
         cmocka_unit_test(schedulers_may_die_at_every_turn),
         cmocka_unit_test(lost_objects_are_made_again_by_the_next_one),
+        cmocka_unit_test(a_plan_that_was_dropped_leaves_nothing),
+        cmocka_unit_test(a_graph_that_cannot_be_planned_again_leaves_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
