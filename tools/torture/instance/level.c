@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/instance.h"
@@ -54,6 +55,7 @@ add_process(struct footprint *footprint, pid_t pid)
     (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
     if (gr_file_read(path, 1 << 16, &text, &size) == GRANARY_OK) {
         footprint->processes++;
+        footprint->widest = fds > footprint->fds ? pid : footprint->widest;
         footprint->fds = fds > footprint->fds ? fds : footprint->fds;
         footprint->threads = threads > footprint->threads ? threads : footprint->threads;
         footprint->anon += kilobytes(text, "RssAnon:");
@@ -187,6 +189,29 @@ exceeds(FILE *out, const char *who, const char *what, uint64_t begin, uint64_t n
     return now > begin;
 }
 
+/* What they are open on. */
+static void
+show_descriptors(FILE *out, pid_t pid)
+{
+    char path[PATH_MAX];
+    struct dirent *entry;
+    DIR *directory;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+    directory = opendir(path);
+    while (directory != NULL && (entry = readdir(directory)) != NULL) {
+        char target[PATH_MAX];
+        ssize_t length = readlinkat(dirfd(directory), entry->d_name, target, sizeof target);
+
+        if (length > 0) {
+            (void)fprintf(out, "torture:   %s -> %.*s\n", entry->d_name, (int)length, target);
+        }
+    }
+    if (directory != NULL) {
+        (void)closedir(directory);
+    }
+}
+
 unsigned
 level_compare(const struct level *begin, const struct level *now, FILE *out)
 {
@@ -197,8 +222,13 @@ level_compare(const struct level *begin, const struct level *now, FILE *out)
         const struct footprint *b = &now->roles[role];
 
         above += exceeds(out, role_name(role), "processes", a->processes, b->processes);
-        above +=
-            exceeds(out, role_name(role), "descriptors", level_descriptors(begin, role), level_descriptors(now, role));
+        if (exceeds(out, role_name(role), "descriptors", level_descriptors(begin, role),
+                    level_descriptors(now, role)) > 0) {
+            above++;
+            if (out != NULL) {
+                show_descriptors(out, b->widest);
+            }
+        }
         above += exceeds(out, role_name(role), "threads", a->threads, b->threads);
     }
     above += exceeds(out, "store", "clients", begin->account.clients, now->account.clients);

@@ -11,6 +11,7 @@
 struct footprint {
     unsigned processes;
     unsigned fds, threads; /* the most that one of them has */
+    pid_t widest;          /* has the most descriptors */
     uint64_t anon, shared; /* resident bytes of all of them: their own, and of shared memory */
 };
 
