@@ -4,6 +4,7 @@ connections, readers that do not read; and a scheduler and a store that are stop
 
     server.py BIN_DIRECTORY
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'support' / 'py'))
 from command_line import CommandLine, until
@@ -213,6 +215,22 @@ def an_open_page_costs_nothing(web):
     until('a moment at which all sleep', lambda: set(web.states()) == {'S'})
 
 
+def what_was_killed_may_be_asked_again(web):
+    """The command that finds an answer is killed by somebody, or for want of memory."""
+    answers = []
+    while not any(status == 503 for status, _, _ in answers):
+        asker = threading.Thread(target=lambda: answers.append(web.ask('api/objects')))
+        asker.start()
+        while asker.is_alive():
+            for children in pathlib.Path(f'/proc/{web.process.pid}/task').glob('*/children'):
+                for child in children.read_text().split():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(int(child), signal.SIGKILL)
+        asker.join()
+        assert answers[-1][0] in (200, 503), answers[-1]
+    assert b'killed by signal 9' in answers[-1][2], answers[-1]
+
+
 def the_page_outlives_the_daemons(line, web):
     stream = web.stream()
     assert next_message(stream)['store'] == 'serving'
@@ -394,6 +412,7 @@ with Line(sys.argv[1]) as line:
     strange_requests_get_nothing(port)
     a_connection_takes_more_than_one_request(port)
     the_page_needs_its_token(port)
+    what_was_killed_may_be_asked_again(port)
     the_page_outlives_the_daemons(line, port)
     assert web.process.wait(30) == 0, 'its socket was in the directory of the instance that went down'
     port.end()

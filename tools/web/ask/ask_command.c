@@ -155,16 +155,17 @@ read_all(struct run *run, int64_t deadline_ns)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* Exit statuses of granary as HTTP's (cli/command/command.h). */
+/* Exit statuses of granary as HTTP's (cli/command/command.h). What somebody killed may be asked again. */
 static unsigned
 status_of(const struct run *run, int exit)
 {
     static const unsigned statuses[] = {200, 500, 400, 503, 404, 507, 504, 403, 500};
 
-    return run->late                                                          ? 504
-           : run->large                                                       ? 413
-           : exit < 0 || (size_t)exit >= sizeof statuses / sizeof statuses[0] ? 500
-                                                                              : statuses[exit];
+    return run->late                                              ? 504
+           : run->large                                           ? 413
+           : exit < 0                                             ? 503
+           : (size_t)exit >= sizeof statuses / sizeof statuses[0] ? 500
+                                                                  : statuses[exit];
 }
 
 static const char *
@@ -287,8 +288,10 @@ answer_of(const struct run *run, const struct question *question, int exit)
         said += strncmp(said, "granary: ", 9) == 0 ? 9 : 0;
         (void)snprintf(text, sizeof text, "%.*s", (int)strcspn(said, "\n"), said);
         if (text[0] == '\0') {
-            (void)snprintf(text, sizeof text, "what was asked ended with %s %d and said nothing",
-                           exit < 0 ? "signal" : "status", abs(exit));
+            (void)snprintf(text, sizeof text,
+                           exit < 0 ? "what finds the answer was killed by signal %d: ask again"
+                                    : "what was asked ended with status %d and said nothing",
+                           abs(exit));
         }
         return answer_message(answer.status, run->late ? "no answer came in time: what is asked hangs, or is too much"
                                              : run->large ? "the answer is too large: ask for a part of it"
