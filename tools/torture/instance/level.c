@@ -13,6 +13,8 @@
 #include "base/fd.h"
 #include "base/instance.h"
 #include "base/process/executor_page.h"
+#include "granary/inspect.h"
+#include "granary/session.h"
 
 /* Names and files that are there for a while: the next start or client clears them up. What leaks grows beyond it. */
 #define SLACK 4
@@ -43,13 +45,30 @@ kilobytes(const char *text, const char *field)
     return at == NULL ? 0 : strtoull(at + strlen(field), NULL, 10) * 1024;
 }
 
+/* Connections to the store, as it counts them. */
+struct connections {
+    granary_client_info *clients;
+    size_t count;
+};
+
+static unsigned
+connections_of(const struct connections *connections, pid_t pid)
+{
+    unsigned count = 0;
+
+    for (size_t i = 0; i < connections->count; i++) {
+        count += connections->clients[i].pid == (uint32_t)pid && !connections->clients[i].leaving;
+    }
+    return count;
+}
+
 static void
-add_process(struct footprint *footprint, pid_t pid)
+add_process(struct footprint *footprint, pid_t pid, unsigned connections)
 {
     char path[64];
     char *text = NULL;
     size_t size;
-    unsigned fds = count_entries("/proc/%d/fd", pid);
+    unsigned fds = count_entries("/proc/%d/fd", pid) - connections;
     unsigned threads = count_entries("/proc/%d/task", pid);
 
     (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
@@ -132,14 +151,24 @@ measure_shared(const struct realm *realm, struct level *level)
 }
 
 static void
-ask_account(const struct realm *realm, granary_store_stat *ret_account)
+ask_store(const struct realm *realm, struct level *level, struct connections *ret_connections)
 {
     granary_connect_options options = {.instance = realm->instance, .tag = "torture"};
+    granary_session_info *sessions = NULL;
+    granary_inspector *inspector = NULL;
     granary_client *client = NULL;
+    size_t count = 0;
 
     if (granary_connect(&options, &client) == GRANARY_OK) {
-        (void)granary_store_stat_get(client, ret_account);
+        (void)granary_store_stat_get(client, &level->account);
+        (void)granary_session_list(client, &sessions, &count);
+        level->sessions = (unsigned)count;
+        free(sessions);
         granary_disconnect(client);
+    }
+    if (granary_inspect_open(realm->instance, &inspector) == GRANARY_OK) {
+        (void)granary_inspect_clients(inspector, &ret_connections->clients, &ret_connections->count);
+        granary_inspect_close(inspector);
     }
 }
 
@@ -149,16 +178,22 @@ level_measure(const struct realm *realm, struct level *ret_level)
     struct process processes[REALM_PROCESSES];
     size_t count = realm_processes(realm, processes);
     char path[PATH_MAX];
+    struct connections connections = {.count = 0};
     unsigned logs = 0;
     uint64_t pages_bytes = 0;
 
-    *ret_level = (struct level){.names = 0};
+    *ret_level = (struct level){.realm = realm};
+    ask_store(realm, ret_level, &connections);
     for (size_t i = 0; i < count; i++) {
-        if (processes[i].role < REALM_ROLES) { /* slots come and go with executors */
-            add_process(&ret_level->roles[processes[i].role], processes[i].pid);
+        enum role role = processes[i].role;
+        unsigned its = role == ROLE_EXECUTOR ? connections_of(&connections, processes[i].pid) : 0;
+
+        if (role < REALM_ROLES) { /* slots come and go with executors */
+            add_process(&ret_level->roles[role], processes[i].pid, its);
         }
+        ret_level->connections += its;
     }
-    ask_account(realm, &ret_level->account);
+    free(connections.clients);
     measure_shared(realm, ret_level);
     measure_files(realm->instance, "state.", &ret_level->runtime_files, &ret_level->runtime_bytes,
                   &ret_level->state_bytes);
@@ -187,6 +222,32 @@ exceeds(FILE *out, const char *who, const char *what, uint64_t begin, uint64_t n
                       *who == '\0' ? "" : ": ", what, now, begin);
     }
     return now > begin;
+}
+
+static void
+show_files(FILE *out, const char *directory)
+{
+    DIR *stream = opendir(directory);
+    struct dirent *entry;
+
+    while (stream != NULL && (entry = readdir(stream)) != NULL) {
+        char path[PATH_MAX];
+        struct stat stat;
+
+        if (entry->d_name[0] == '.' ||
+            (size_t)snprintf(path, sizeof path, "%s/%s", directory, entry->d_name) >= sizeof path ||
+            lstat(path, &stat) < 0) {
+            continue;
+        }
+        if (S_ISDIR(stat.st_mode)) {
+            show_files(out, path);
+        } else {
+            (void)fprintf(out, "torture:   %s, %lld bytes\n", path, (long long)stat.st_size);
+        }
+    }
+    if (stream != NULL) {
+        (void)closedir(stream);
+    }
 }
 
 /* What they are open on. */
@@ -222,8 +283,8 @@ level_compare(const struct level *begin, const struct level *now, FILE *out)
         const struct footprint *b = &now->roles[role];
 
         above += exceeds(out, role_name(role), "processes", a->processes, b->processes);
-        if (exceeds(out, role_name(role), "descriptors", level_descriptors(begin, role),
-                    level_descriptors(now, role)) > 0) {
+        if (exceeds(out, role_name(role), "descriptors", level_descriptors(begin, role), level_descriptors(now, role)) >
+            0) {
             above++;
             if (out != NULL) {
                 show_descriptors(out, b->widest);
@@ -231,7 +292,10 @@ level_compare(const struct level *begin, const struct level *now, FILE *out)
         }
         above += exceeds(out, role_name(role), "threads", a->threads, b->threads);
     }
-    above += exceeds(out, "store", "clients", begin->account.clients, now->account.clients);
+    above += exceeds(out, "executor", "connections to sessions",
+                     (uint64_t)now->roles[ROLE_EXECUTOR].processes * now->sessions, now->connections);
+    above += exceeds(out, "store", "clients but for executors", begin->account.clients - begin->connections,
+                     now->account.clients - now->connections);
     /* Who lives keeps a room to write in; of those, the largest are a sixteenth of the memory. */
     above += exceeds(out, "store", "bytes being written", now->account.clients * (now->account.capacity_bytes / 16),
                      now->account.writing_bytes);
@@ -240,6 +304,12 @@ level_compare(const struct level *begin, const struct level *now, FILE *out)
     above += exceeds(out, "executor", "pages", 3 * begin->roles[ROLE_EXECUTOR].processes + GR_EXECUTOR_PAGES_DEAD,
                      now->pages);
     above += exceeds(out, "", "files of the instance", begin->runtime_files + SLACK, now->runtime_files);
-    above += exceeds(out, "", "files of objects and logs", begin->spill_files, now->spill_files);
+    if (exceeds(out, "", "files of objects and logs", begin->spill_files, now->spill_files) > 0) {
+        above++;
+        if (out != NULL) {
+            show_files(out, now->realm->spill);
+            show_files(out, now->realm->beside);
+        }
+    }
     return above;
 }

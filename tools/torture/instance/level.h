@@ -10,15 +10,18 @@
 
 struct footprint {
     unsigned processes;
-    unsigned fds, threads; /* the most that one of them has */
+    unsigned fds, threads; /* the most that one of them has; without an executor's connections to the store */
     pid_t widest;          /* has the most descriptors */
     uint64_t anon, shared; /* resident bytes of all of them: their own, and of shared memory */
 };
 
 struct level {
+    const struct realm *realm;
     struct footprint roles[REALM_ROLES];
-    unsigned names;    /* in /dev/shm, but for data segments */
-    unsigned segments; /* data segments */
+    unsigned sessions;
+    unsigned connections; /* of executors to the store: one to each session in which it has worked */
+    unsigned names;       /* in /dev/shm, but for data segments */
+    unsigned segments;    /* data segments */
     uint64_t names_bytes, segments_bytes;
     unsigned pages;                      /* of executors, those of some that died among them */
     unsigned runtime_files, spill_files; /* user code's logs among the latter */
