@@ -20,6 +20,7 @@
 #include "sched/machine.h"
 #include "sched/owners.h"
 #include "sched/page.h"
+#include "sched/printed.h"
 #include "sched/recall/recalls.h"
 #include "sched/restore.h"
 #include "sched/saved.h"
@@ -136,47 +137,6 @@ pool_message(struct server *server, const struct gr_zmq_message *message)
 
 /* ---- actions ---- */
 
-#define LOGS_MAX (GR_LOGS_MAX + GR_LOG_FOLDER_MAX + 1)
-
-/* Where a graph's output is. false: its key could not be noted. */
-static bool
-logs_of(const struct server *server, const struct gr_buf *key, char path[LOGS_MAX])
-{
-    char logs[GR_LOGS_MAX];
-    char folder[GR_LOG_FOLDER_MAX];
-
-    if (key->size == 0 || !gr_buf_ok(key)) {
-        return false;
-    }
-    gr_instance_logs(&server->instance, logs);
-    gr_log_folder(key->bytes, folder);
-    (void)snprintf(path, LOGS_MAX, "%s/%s", logs, folder);
-    return true;
-}
-
-/* A graph is gone: what it has printed goes, too. */
-static void
-remove_logs(const struct server *server, const struct action *action)
-{
-    char path[LOGS_MAX];
-
-    if (logs_of(server, &action->entry_key, path)) {
-        gr_remove_tree(path);
-    }
-}
-
-static void
-rename_logs(const struct server *server, const struct action *action)
-{
-    char from[LOGS_MAX];
-    char to[LOGS_MAX];
-
-    if (logs_of(server, &action->entry_key, from) && logs_of(server, &action->bytes, to) && rename(from, to) != 0 &&
-        errno != ENOENT) {
-        gr_log_warn("LOGS", "graph=%.80s its output stays at %s: %s", action->bytes.bytes, from, strerror(errno));
-    }
-}
-
 /* What is saved is on disk before anybody is told so. */
 static void
 save_results(struct server *server, struct action *actions, size_t count, const struct action *save)
@@ -211,9 +171,9 @@ send_all(struct server *server, size_t count)
         } else if (actions[i].kind == ACTION_CANCEL || actions[i].kind == ACTION_KILL) {
             links_give_up(server->links, &actions[i]);
         } else if (actions[i].kind == ACTION_UNLOG) {
-            remove_logs(server, &actions[i]);
+            printed_remove(&server->instance, &actions[i].entry_key);
         } else if (actions[i].kind == ACTION_RELOG) {
-            rename_logs(server, &actions[i]);
+            printed_rename(&server->instance, &actions[i].entry_key, &actions[i].bytes);
         } else if (actions[i].kind == ACTION_SAVE) {
             save_results(server, actions, count, &actions[i]);
         }
@@ -579,6 +539,7 @@ server_create(const struct gr_instance *instance, const struct state_ops *state,
     if (err == GRANARY_OK) {
         err = restore_all(&server->keeper, server->manager, server->links);
         saved_read(&server->instance, server->manager);
+        printed_sweep(&server->instance, server->manager);
         owners_restore(server->owners, gr_now_ns());
         server->claims_until_ns = gr_deadline_ns(CLAIMS_MS);
         server->busy_look_ns = gr_deadline_ns(BUSY_MS);

@@ -262,6 +262,7 @@ graph_start_again(struct manager *manager, struct task_graph *graph)
     graph->submit = NULL;
     err = graph_resume(manager, graph, submit);
     if (err != GRANARY_OK) {
+        graph->end.printed = true; /* it may have */
         graph_end(manager, graph, GRANARY_GRAPH_FAILED, err, granary_error_message());
     } else {
         graph_check_end(manager, graph);

@@ -117,6 +117,15 @@ folder=$(dirname "$(find /var/tmp/granary-*/logs -path "*/$failed/0.1.log")")
 granary run --discard "$work/g.json" >/dev/null 2>&1
 [ "$(find "$(dirname "$folder")" -name '*.log' | wc -l)" = 3 ] || fail "the logs of a deleted graph are kept"
 expect 4 "no graph of that key|no object" granary why "nosuch/1"
+
+# A scheduler that died when it had deleted a graph leaves its folder: the next one removes that, and no other.
+logs=$(dirname "$folder")
+mkdir "$logs/strayed" "$logs/.tmp"
+echo late >"$logs/strayed/0.1.log"
+kill -KILL "$(cut -d' ' -f1 "$work/i/sched.lock")"
+wait_until test ! -e "$logs/strayed"
+says oops granary logs "$failed"
+[ -d "$logs/.tmp" ] || fail "a folder of executors was removed"
 granary down
 [ ! -e "$folder" ] || fail "left behind: $folder"
 [ -z "$(leftovers)" ] || fail "left behind: $(leftovers)"
