@@ -18,6 +18,8 @@
 
 /* Names and files that are there for a while: the next start or client clears them up. What leaks grows beyond it. */
 #define SLACK 4
+/* What the store has open for a client: a socket, a pidfd and the doorbell. */
+#define CLIENT_DESCRIPTORS 3
 
 static unsigned
 count_entries(const char *format, pid_t pid)
@@ -210,8 +212,9 @@ unsigned
 level_descriptors(const struct level *level, enum role role)
 {
     unsigned fds = level->roles[role].fds;
+    unsigned others = level->segments + CLIENT_DESCRIPTORS * level->connections;
 
-    return role != ROLE_STORE ? fds : fds > level->segments ? fds - level->segments : 0;
+    return role != ROLE_STORE ? fds : fds > others ? fds - others : 0;
 }
 
 static unsigned

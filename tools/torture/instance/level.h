@@ -32,8 +32,8 @@ struct level {
 
 void level_measure(const struct realm *realm, struct level *ret_level);
 
-/* Descriptors of a kind of process; without the store's of data segments, of which now more, now fewer are kept warm.
- */
+/* Descriptors of a kind of process; without the store's of data segments, of which now more, now fewer are kept warm,
+ * and of executors' connections. */
 unsigned level_descriptors(const struct level *level, enum role role);
 
 /* Say on `out` where the level is above that of the beginning; returns in how many ways. out may be NULL. */
