@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "data/file/format.h"
+#include "kernel/file/parts.h"
 #include "kernel/folders/tree.h"
 
 #define OPEN_MOST 16 /* folders at a time */
@@ -92,6 +93,18 @@ tree_same(const char *a, const char *b)
 
 static _Thread_local char *odd; /* the first that is not */
 
+/* What writers of such folders leave beside the files: Spark, Hadoop, Arrow, and a killed one of ours. */
+static bool
+is_mark(const char *name)
+{
+    const char *end = strrchr(name, '.');
+
+    return strcmp(name, "_SUCCESS") == 0 || strcmp(name, "_metadata") == 0 || strcmp(name, "_common_metadata") == 0 ||
+           (name[0] == '.' && strcmp(end, ".crc") == 0) ||
+           (strstr(name, PART_MARK) != NULL && strcmp(end, PART_END) == 0);
+}
+
+/* Files with rows are in folders: one in the folder itself is somebody's own. */
 static int
 look_at(const char *path, const struct stat *info, int kind, struct FTW *place)
 {
@@ -99,7 +112,7 @@ look_at(const char *path, const struct stat *info, int kind, struct FTW *place)
     bool is_ours = place->level == 0 ? kind == FTW_D
                    : kind == FTW_D   ? strchr(name, '=') != NULL && name[0] != '='
                                      : kind == FTW_F && S_ISREG(info->st_mode) &&
-                                         (name[0] == '.' || name[0] == '_' || gr_format_of_path(name, NULL) != NULL);
+                                         (is_mark(name) || (place->level > 1 && gr_format_of_path(name, NULL) != NULL));
 
     if (!is_ours && odd == NULL) {
         odd = strdup(path);

@@ -351,7 +351,7 @@ def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: 
 def norm(x: Any, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Array:
     """NumPy's: of vectors along one axis, of matrices along two; without ord and axis of all elements."""
     node = _given.node(x)
-    array = Array(node if node.dtype.kind == "f" else _steps.astype(node, float64))
+    array = Array(node if node.dtype.kind in "fc" else _steps.astype(node, float64))
     if axis is None and ord is None:
         return vector_norm(array, keepdims=keepdims)
     axes = _steps.axes_of(axis, node.ndim)

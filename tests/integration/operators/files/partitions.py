@@ -129,15 +129,20 @@ with Instance(executors=2, memory='256M') as granary:
     assert os.path.islink(path('link')) and len(files_below(path('d'))) == 2
     os.unlink(path('link'))
     # Only what such a write has made is replaced.
-    for odd in ('k=1/notes', 'plain/x.csv', 'k=1/sub/x.csv'):
+    for odd in ('k=1/notes', 'plain/x.csv', 'k=1/sub/x.csv', 'mine.csv', '.hidden', '_mine', 'k=1/.hidden'):
         os.makedirs(os.path.dirname(path('d', odd)), exist_ok=True)
         with open(path('d', odd), 'w', encoding='utf-8') as file:
             file.write('a\n')
-        fails(table, 'csv', 'd', ['k'], odd.rsplit('/x.csv', 1)[0].split('/')[-1], 'is not replaced', existing='overwrite')
+        fails(table, 'csv', 'd', ['k'], odd.removesuffix('/x.csv').split('/')[-1], 'is not replaced', existing='overwrite')
         assert os.path.exists(path('d', odd))
         os.unlink(path('d', odd))
         if os.listdir(os.path.dirname(path('d', odd))) == []:
             os.rmdir(os.path.dirname(path('d', odd)))
+    for mark in ('_SUCCESS', '_metadata', 'k=1/.part-0.csv.crc', 'k=1/part-0.csv.granary-1.part'):
+        with open(path('d', mark), 'w', encoding='utf-8') as file:
+            file.write('a\n')
+    write(other, 'csv', 'd', ['k'], existing='overwrite')
+    assert len(files_below(path('d'))) == 2, files_below(path('d'))
     only('d')
     shutil.rmtree(path('d'))
 
