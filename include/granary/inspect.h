@@ -359,7 +359,7 @@ typedef struct granary_table_part {
     uint64_t number;
 } granary_table_part;
 
-/* Errors: ENOENT it is no part of a mutable table · the common ones */
+/* Which part of which table an object is. Errors: ENOENT it is no part of a mutable table · the common ones */
 GRANARY_API granary_err granary_inspect_table_part(granary_inspector *inspector, uint32_t session, granary_id id,
                                                    granary_table_part *ret_part);
 /* "a chunk of rows", ... */
