@@ -93,11 +93,11 @@ GRANARY_API granary_err granary_frame_export_owned(granary_frame *frame, struct 
 
 /*
  * Streams: every get_next() gives a frame object, without a copy, leased when it is asked for. An error is told by
- * get_last_error(), as granary_error_message() would tell it, and stays. Release a stream early to be done with it. It holds
- * the client and goes on after granary_disconnect().
+ * get_last_error(), as granary_error_message() would tell it, and stays. Release a stream early to be done with it. It
+ * holds the client and goes on after granary_disconnect().
  *
- * The columns are those of the first frame. Where a later frame has strings in the other layout (with a dictionary, or
- * without), or a column of nulls alone, that column is converted, which is a copy.
+ * The columns are those of the first frame. A later frame may have strings in the other layout (with a dictionary, or
+ * without), or a column of nulls alone. That column is converted, which is a copy.
  */
 
 /*
@@ -112,7 +112,8 @@ GRANARY_API granary_err granary_frames_stream(granary_client *client, const gran
 
 /*
  * Stream a frame that a graph makes: its chunks in order, each as soon as it is made. Until then get_schema() and
- * get_next() wait. Their errors are those of granary_graph_next(). A release does not stop the graph: see granary_graph_stop().
+ * get_next() wait. Their errors are those of granary_graph_next(). A release does not stop the graph: see
+ * granary_graph_stop().
  *
  * key, target  as of granary_graph_result(); copied
  * ret_stream   to be released
@@ -122,8 +123,8 @@ GRANARY_API granary_err granary_target_stream(granary_client *client, const char
                                               struct ArrowArrayStream *ret_stream);
 
 /*
- * Stream the rows of a table as it is at a time, which becomes final. Chunks that are complete are given without a copy, by
- * a snapshot that goes with the stream. The table may be changed, closed or deleted meanwhile.
+ * Stream the rows of a table as it is at a time, which becomes final. Chunks that are complete are given without a
+ * copy, by a snapshot that goes with the stream. The table may be changed, closed or deleted meanwhile.
  *
  * table       a frame, also a sealed one, whose rows are the same at any time
  * time        as of granary_mutable_read_frame()
@@ -133,15 +134,17 @@ GRANARY_API granary_err granary_target_stream(granary_client *client, const char
 GRANARY_API granary_err granary_table_stream(granary_mutable *table, int64_t time, struct ArrowArrayStream *ret_stream);
 
 /*
- * Ask for other types of a stream's columns, before its first array is taken. Strings may have a dictionary or none. Numbers may
- * be of a type that holds all of theirs: int8 to int64, int32 to float64. Columns of nulls alone may be of any type. All
- * others stay as they are: get_schema() tells. Each frame is converted when it is given, which is a copy of those columns.
+ * Ask for other types of a stream's columns, before its first array is taken. Strings may have a dictionary or none.
+ * Numbers may be of a type that holds all of theirs: int8 to int64, int32 to float64. Columns of nulls alone may be of
+ * any type. All others stay as they are: get_schema() tells. Each frame is converted when it is given, which is a copy
+ * of those columns.
  *
  * This waits for the first frame, as get_schema() does. After an error the stream is as it was.
  *
  * stream  of granary_frames_stream(), granary_target_stream() or granary_table_stream()
  * schema  a struct ("+s") of the same columns in the same order; borrowed
- * Errors  EINVAL other columns, or another library's stream · ESTATE an array was given already · those of the first frame
+ * Errors  EINVAL other columns, or another library's stream · ESTATE an array was given already · those of the first
+ *         frame
  */
 GRANARY_API granary_err granary_stream_request(struct ArrowArrayStream *stream, const struct ArrowSchema *schema);
 
@@ -164,8 +167,8 @@ typedef struct granary_columns {
  * schema       borrowed until this returns, so that it may serve all batches of a stream; names are copied
  * array        taken: released by granary_columns_free(), or at once when there is an error
  * ret_columns  to be given to granary_columns_free()
- * Errors       EINVAL names the column, and what is impossible or does not fit in it · EUNSUPPORTED names the column and a
- *              type that granary does not have · ENOMEM
+ * Errors       EINVAL names the column, and what is impossible or does not fit in it · EUNSUPPORTED names the column
+ *              and a type that granary does not have · ENOMEM
  */
 GRANARY_API granary_err granary_columns_import(const struct ArrowSchema *schema, struct ArrowArray *array,
                                                granary_columns *ret_columns);
@@ -183,13 +186,13 @@ GRANARY_API granary_err granary_frame_import_array(granary_client *client, struc
                                                    struct ArrowArray *array, granary_id *id);
 
 /*
- * Put all that a stream gives into the store: a sealed frame object for each record batch. Batches without rows are left
- * out. When there is no other, one object without rows keeps the columns.
+ * Put all that a stream gives into the store: a sealed frame object for each record batch. Batches without rows are
+ * left out. When there is no other, one object without rows keeps the columns.
  *
  * stream   taken: released when this returns, also with an error
  * ret_ids  *ret_count of them, to be freed with free()
- * Errors   as granary_frame_import_array(); after one nothing is left in the store. The stream's own: EINVAL, ENOMEM, EIO,
- *          ETIMEDOUT, ECANCELLED or EUNSUPPORTED as its errno is, else EFAILED, with its message
+ * Errors   as granary_frame_import_array(); after one nothing is left in the store. The stream's own: EINVAL, ENOMEM,
+ *          EIO, ETIMEDOUT, ECANCELLED or EUNSUPPORTED as its errno is, else EFAILED, with its message
  */
 GRANARY_API granary_err granary_frame_import(granary_client *client, struct ArrowArrayStream *stream,
                                              granary_id **ret_ids, size_t *ret_count);

@@ -193,8 +193,8 @@ GRANARY_API bool granary_call_cancelled(const granary_call *call);
 GRANARY_API void granary_call_progress(granary_call *call, double part);
 
 /*
- * A process works for this call until the call ends, or this is called again. Its memory counts as the call's. Its process
- * group, if it leads one of this session, is killed when the executor dies.
+ * A process works for this call until the call ends, or this is called again. Its memory counts as the call's. Its
+ * process group, if it leads one of this session, is killed when the executor dies.
  *
  * pid  0: none any more
  */

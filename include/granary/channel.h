@@ -1,14 +1,15 @@
 /*
  * granary: channels. Processes hand one another messages, in order, through shared memory.
  *
- * A channel is a queue: each message goes to one reader. Or it is a broadcast: each reader has every message from when it
- * came. Any process of the session may write, read, or do both. A message is bytes, or an object that the store has.
+ * A channel is a queue: each message goes to one reader. Or it is a broadcast: each reader has every message from when
+ * it came. Any process of the session may write, read, or do both. A message is bytes, or an object that the store has.
  * Neither side copies more than the writer's own bytes, and neither sends a message to the store for bytes.
  *
  *   order      messages of one writer come in its order; those of several writers are mixed
  *   room       a writer whose ring is full waits for the slowest reader
- *   deaths     what a put has returned from is there, whoever dies. A message whose reader died before it was done with it
- *              goes to another reader, or to the next one of that name, with `again` set. Nothing else is doubled or lost
+ *   deaths     a message is there once its put has returned, whoever dies. When a reader dies before it is done with a
+ *              message, another reader gets that, or the next one of the reader's name. `again` is then set. Nothing
+ *              else is doubled or lost
  *
  * A message is done with the next granary_channel_get() or granary_channel_done(). docs/channels.md tells more.
  *
@@ -42,16 +43,16 @@ typedef struct granary_channel_options {
  * name         1 to GRANARY_TEXT_MAX bytes; names of objects, tables and channels are one set
  * options      may be NULL
  * ret_channel  to be closed with granary_channel_close()
- * Errors       EINVAL · EEXIST the name is taken · ETYPE with GRANARY_CHANNEL_OPEN: it is of another kind · EFULL memory, or
- *              too many tables and channels · EUNSUPPORTED the session is strict · EUNREACHABLE · ENOMEM
+ * Errors       EINVAL · EEXIST the name is taken · ETYPE with GRANARY_CHANNEL_OPEN: it is of another kind · EFULL
+ *              memory, or too many tables and channels · EUNSUPPORTED the session is strict · EUNREACHABLE · ENOMEM
  */
 GRANARY_API granary_err granary_channel_create(granary_client *client, const char *name,
                                                const granary_channel_options *options, granary_channel **ret_channel);
 
-/* Errors: ENOENT no such name · ETYPE the name is of something else · as create */
+/* Open a channel. Errors: ENOENT no such name · ETYPE the name is of something else · as create */
 GRANARY_API granary_err granary_channel_open(granary_client *client, const char *name, granary_channel **ret_channel);
 
-/* A message that is not done goes to another reader. NULL is fine. */
+/* Close it before its client is disconnected. A message that is not done goes to another reader. NULL is fine. */
 GRANARY_API void granary_channel_close(granary_channel *channel);
 
 /*
@@ -104,20 +105,20 @@ typedef enum granary_channel_from {
 } granary_channel_from;
 
 /*
- * Say how this handle reads, before its first get. Without it, a handle shares a queue with others; of a broadcast it has what
- * is put from its first get on, until it is closed.
+ * Say how this handle reads, before its first get. Without this call, a handle shares a queue with others. Of a
+ * broadcast it has what is put from its first get on, until it is closed.
  *
- * name    of a broadcast: a reader that stays when this process ends, so that the next one of that name goes on there;
- *         several handles of one name share its messages. Writers wait for it until granary_channel_forget(). NULL: none
+ * name    of a broadcast: a reader that stays when this process ends. The next one of that name goes on there. Several
+ *         handles of one name share its messages. Writers wait for it until granary_channel_forget(). NULL: none
  * from    where a reader begins that is not there yet
- * Errors  EINVAL · EUNSUPPORTED a queue has no names · ESTATE this handle reads already · EFULL there are 64 readers, or 32
- *         of a broadcast, or of different names · ESTATE deleted
+ * Errors  EINVAL · EUNSUPPORTED a queue has no names · ESTATE this handle reads already, or the channel was deleted ·
+ *         EFULL there are 64 readers, or 32 of a broadcast, or of different names
  */
 GRANARY_API granary_err granary_channel_join(granary_channel *channel, const char *name, granary_channel_from from);
 
 /*
- * Only look: this handle gets copies of what passes, whoever else reads, and nobody waits for it. When it is too slow, it
- * misses messages, which the next one tells. Of objects that are gone there are no bytes. Errors: as join
+ * Only look: this handle gets copies of what passes, whoever else reads, and nobody waits for it. When it is too slow,
+ * it misses messages, which the next one tells. Of objects that are gone there are no bytes. Errors: as join
  */
 GRANARY_API granary_err granary_channel_observe(granary_channel *channel, granary_channel_from from);
 
@@ -135,9 +136,9 @@ typedef struct granary_message {
  * The next message; the one before is done.
  *
  * timeout_ms  0: what is there; GRANARY_FOREVER
- * Errors      ETIMEDOUT · ESEALED there is nothing more to come · ENOENT an object was deleted, the message is done with ·
- *             ESTATE the channel was deleted · ECORRUPT a writer wrote nonsense into its ring, the rest of which is
- *             dropped · EFULL as join · EUNREACHABLE · ENOMEM
+ * Errors      ETIMEDOUT · ESEALED there is nothing more to come · ENOENT an object was deleted, the message is done
+ *             with · ESTATE the channel was deleted · ECORRUPT a writer wrote nonsense into its ring, the rest of which
+ *             is dropped · EFULL as join · EUNREACHABLE · ENOMEM
  */
 GRANARY_API granary_err granary_channel_get(granary_channel *channel, int timeout_ms, granary_message *ret_message);
 
@@ -162,7 +163,7 @@ typedef struct granary_channel_info {
     unsigned objects;
 } granary_channel_info;
 
-/* Errors: ESTATE deleted · ENOMEM */
+/* Describe a channel. Errors: ESTATE it was deleted · ENOMEM */
 GRANARY_API granary_err granary_channel_describe(granary_channel *channel, granary_channel_info *ret_info);
 
 /* Channels of the session by their names; to be freed with free(). Errors: EUNREACHABLE · ENOMEM */

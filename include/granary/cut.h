@@ -1,6 +1,6 @@
 /*
- * granary: a graph for several machines (libgranary), cut into fragments. Anything can run these that can run a command on
- * each machine: docs/fragments.md describes the plan, and what a driver does with it.
+ * granary: a graph for several machines (libgranary), cut into fragments. Anything can run these that can run a command
+ * on each machine: docs/fragments.md describes the plan, and what a driver does with it.
  */
 #ifndef GRANARY_CUT_H
 #define GRANARY_CUT_H
@@ -39,14 +39,15 @@ typedef struct granary_cut_options {
 #define GRANARY_CUT_TEXT UINT64_C(1) /* the plan for people: a line a stage, and what was gathered and why */
 
 /*
- * Cut a graph into fragments, whose results together are those of the graph, byte for byte. Nothing of it is run. A small graph
- * asks the client's instance for the columns of files and tables, and has ended before this returns.
+ * Cut a graph into fragments, whose results together are those of the graph, byte for byte. Nothing of it is run. A
+ * small graph asks the client's instance for the columns of files and tables, and has ended before this returns.
  *
- * graph     of tileable operators; it stays as it is. Paths are relative to the working directory, and absolute in the plan
+ * graph     of tileable operators; it stays as it is. Paths are relative to the working directory, and absolute in the
+ *           plan
  * options   not NULL
  * ret_json  the plan, NUL-terminated; to be freed with free()
- * Errors    EINVAL options, a graph of chunk operators, or one that is wrong: the message names the node · ENOENT a file,
- *           table or column · ETYPE · EIO, EPERM of a file · EUNREACHABLE · ENOMEM
+ * Errors    EINVAL options, a graph of chunk operators, or one that is wrong: the message names the node · ENOENT a
+ *           file, table or column · ETYPE · EIO, EPERM of a file · EUNREACHABLE · ENOMEM
  * Threads   any number at a time
  */
 GRANARY_API granary_err granary_graph_cut(granary_client *client, const granary_graph *graph,

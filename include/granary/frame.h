@@ -65,8 +65,8 @@ typedef struct granary_column {
     const struct granary_column *dictionary;
 } granary_column;
 
-/* The items of a column of lists: those of a row are from offsets[row] to offsets[row + 1]. NULL for other columns. Their
- * own dictionary is NULL, and their name is not used. */
+/* The items of a column of lists: those of a row are from offsets[row] to offsets[row + 1]. NULL for other columns.
+ * Their own dictionary is NULL, and their name is not used. */
 GRANARY_API const granary_column *granary_column_items(const granary_column *column);
 
 /* The string or bytes of a row, of plain and of dictionary-encoded columns; not NUL-terminated. NULL and length 0 for a
@@ -108,9 +108,9 @@ GRANARY_API granary_err granary_frame_read_rows(granary_client *client, granary_
  *          are as in granary_column. Items may be more than the last offset tells. null_count, and values under
  *          nulls, are ignored
  * id       in: of the new object, or all zero for a new one; out: the object's
- * Errors   EINVAL an impossible column; the message names it. It has an unknown dtype, offsets that go backwards,
- *          text that is not UTF-8, a code outside its dictionary, or a dictionary with a value twice · as
- *          granary_object_put()
+ * Errors   EINVAL an impossible column, which the message names · as granary_object_put(). These are impossible: an
+ *          unknown dtype, offsets that go backwards, text that is not UTF-8, a code outside its dictionary, and a
+ *          dictionary with a value twice
  */
 GRANARY_API granary_err granary_frame_put(granary_client *client, const granary_column *columns, size_t count,
                                           int64_t rows, granary_id *id);

@@ -29,7 +29,7 @@ GRANARY_API void granary_graph_destroy(granary_graph *graph);
 
 typedef enum granary_graph_level {
     GRANARY_LEVEL_TILEABLE = 0, /* nodes are operators on whole frames, tensors and lists of objects, which are cut */
-    GRANARY_LEVEL_CHUNK = 1,    /* nodes are operators on chunks; docs/graph-format.md lists them, too */
+    GRANARY_LEVEL_CHUNK = 1,    /* nodes are operators on chunks; docs/operators.md lists them, too */
 } granary_graph_level;
 
 /* The level of the graph's nodes. The default is TILEABLE; set it before the graph is submitted. */
@@ -39,7 +39,7 @@ GRANARY_API void granary_graph_set_level(granary_graph *graph, granary_graph_lev
  * Add a node.
  *
  * name    unique in the graph; NULL: one is made up
- * op      operator, as in docs/graph-format.md
+ * op      operator, as in docs/operators.md
  * inputs  count nodes of this graph, added before
  * Returns the node, or GRANARY_NO_NODE; granary_graph_submit() then fails with the reason
  */
@@ -206,12 +206,16 @@ GRANARY_API granary_err granary_graph_rename(granary_client *client, const char 
  */
 GRANARY_API granary_err granary_graph_delete_all(granary_client *client, const char *session, uint64_t *ret_count);
 
-/* The plan as text: before and after optimisation, chunks, subtasks. *ret_text is to be freed. Errors: ENOENT */
+/* The plan as text: before and after optimisation, chunks, subtasks. ret_text: to be freed with free(). Errors: ENOENT
+ */
 GRANARY_API granary_err granary_graph_explain(granary_client *client, const char *key, char **ret_text);
 
 /*
  * The same, with the costs of every step so far: subtasks, time of executors, rows and bytes made. Runs under an
- * earlier scheduler are not counted. *ret_text is to be freed. Errors: ENOENT
+ * earlier scheduler are not counted.
+ *
+ * ret_text  to be freed with free()
+ * Errors    ENOENT
  */
 GRANARY_API granary_err granary_graph_analyze(granary_client *client, const char *key, char **ret_text);
 
@@ -225,10 +229,10 @@ GRANARY_API granary_err granary_graph_analyze(granary_client *client, const char
 GRANARY_API granary_err granary_session_weight(granary_client *client, const char *session, uint32_t weight);
 
 /*
- * Recall: a graph ends as it is submitted when other graphs of the session have yielded each of its targets. That is told
- * by operators, parameters, and the files and tables that they read. Its results lie in the same chunks. They
- * outlive the graph that made them as long as there is memory for them (an eighth of the store's). Graphs with user code
- * or objects of clients are always computed.
+ * Recall: a graph ends as it is submitted when other graphs of the session have yielded each of its targets. Targets
+ * are the same when their operators, parameters, files and tables are. The results lie in the same chunks. They outlive
+ * the graph that made them as long as there is memory for them (an eighth of the store's). Graphs with user code or
+ * objects of clients are always computed.
  *
  * A file that changed less than 2 s ago, or that changes while it is read, is read again. GRANARY_RECALL=off in the
  * environment is GRANARY_GRAPH_NO_RECALL in all options.
@@ -237,8 +241,9 @@ GRANARY_API granary_err granary_session_weight(granary_client *client, const cha
 /* Forget all that could be recalled, and free what nobody else has. ret_count: results; may be NULL. Errors: EUNREACHABLE */
 GRANARY_API granary_err granary_recall_clear(granary_client *client, uint64_t *ret_count);
 /*
- * Move what the session could recall to disk: the next instance of the same directory knows it, too, after `granary down`
- * or a restart of the machine. It stays until granary_recall_clear(), and no memory is kept for it. Waits for the disk.
+ * Move what the session could recall to disk. The next instance of the same directory knows it, too, after `granary
+ * down` or a restart of the machine. It stays until granary_recall_clear(), and no memory is kept for it. Waits for the
+ * disk.
  *
  * ret_count  how many results and steps were saved that were not; may be NULL
  * Errors     EUNREACHABLE · EFULL, EIO, EPERM the disk: call it again when that is mended · ENOMEM

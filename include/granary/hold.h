@@ -43,7 +43,7 @@ GRANARY_API granary_err granary_object_unpin(granary_client *client, granary_id 
 GRANARY_API granary_err granary_pin(granary_client *client, granary_id id, granary_pin_scope scope, const char *reason,
                                     uint64_t *ret_token);
 
-/* Errors: ENOENT no pin of that token · EPERM it is another client's */
+/* Take back the pin of this token. Errors: ENOENT no pin of that token · EPERM it is another client's */
 GRANARY_API granary_err granary_unpin(granary_client *client, uint64_t token);
 
 /*
@@ -89,7 +89,7 @@ typedef enum granary_name_expect {
 GRANARY_API granary_err granary_name_set(granary_client *client, const char *name, granary_id id,
                                          granary_name_expect expect, granary_id expected, granary_id *ret_previous);
 
-/* Errors: ENOENT */
+/* The object that a name is bound to. Errors: ENOENT */
 GRANARY_API granary_err granary_name_get(granary_client *client, const char *name, granary_id *ret_id);
 
 /*

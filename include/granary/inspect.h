@@ -248,6 +248,7 @@ typedef enum granary_wait_kind {
     GRANARY_WAIT_ROOM = 2,   /* memory to write an object to */
     GRANARY_WAIT_STORE = 3,  /* one that serves: the last one is gone */
     GRANARY_WAIT_ANSWER = 4, /* of the store, to anything else */
+    /* Kinds above may come: 6 is a name. granary_wait_name() has the words of each. */
     GRANARY_WAIT_COUNTER = 5,
 } granary_wait_kind;
 
@@ -359,7 +360,7 @@ typedef struct granary_table_part {
     uint64_t number;
 } granary_table_part;
 
-/* Errors: ENOENT it is no part of a mutable table · the common ones */
+/* Which part of which table an object is. Errors: ENOENT it is no part of a mutable table · the common ones */
 GRANARY_API granary_err granary_inspect_table_part(granary_inspector *inspector, uint32_t session, granary_id id,
                                                    granary_table_part *ret_part);
 /* "a chunk of rows", ... */

@@ -51,13 +51,13 @@ typedef struct granary_live_step {
 } granary_live_step;
 
 /*
- * The next result: the first one at once, and each later one when something has been written. It has all that was written since
- * the last one: a slow caller gets fewer results.
+ * The next result: the first one at once, and each later one when something has been written. It has all that was
+ * written since the last one: a slow caller gets fewer results.
  *
  * timeout_ms  for something to be written; 0; GRANARY_FOREVER
- * Errors      ETIMEDOUT · ESEALED the tables do not change any more, and the last result was of their end · ENOENT, ESTATE a
- *             table was deleted · as granary_sql_graph() and granary_graph_run(). After another error than ETIMEDOUT the
- *             next call reads all rows
+ * Errors      ETIMEDOUT · ESEALED the tables do not change any more, and the last result was of their end · ENOENT,
+ *             ESTATE a table was deleted · as granary_sql_graph() and granary_graph_run(). After another error than
+ *             ETIMEDOUT the next call reads all rows
  */
 GRANARY_API granary_err granary_live_next(granary_live *live, int timeout_ms, granary_live_step *ret_step);
 

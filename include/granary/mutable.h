@@ -5,8 +5,8 @@
  * at or before it. It is final: no write at or before that time becomes visible any more. Writers and readers share
  * memory and send no message, and neither waits for the other. docs/mutable.md tells more.
  *
- * Times are nanoseconds since the Unix epoch, or whatever number the writers agree on. Of two writes of one time, the one
- * that was begun later counts as later; rows that are appended come before changes of their time.
+ * Times are nanoseconds since the Unix epoch, or whatever number the writers agree on. Of two writes of one time, the
+ * one that was begun later counts as later; rows that are appended come before changes of their time.
  */
 #ifndef GRANARY_MUTABLE_H
 #define GRANARY_MUTABLE_H
@@ -50,9 +50,9 @@ typedef struct granary_mutable_options {
  * columns      count of them: name and dtype count, nothing else is read
  * options      may be NULL
  * ret_table    to be closed with granary_mutable_close()
- * Errors       EINVAL the name, no columns, or an impossible one · EEXIST the name is taken · ETYPE with GRANARY_MUTABLE_OPEN:
- *              it has other columns · EFULL memory, or too many tables; of a durable one the disk · EUNSUPPORTED the
- *              session is strict, or the store has no disk · EUNREACHABLE · ENOMEM
+ * Errors       EINVAL the name, no columns, or an impossible one · EEXIST the name is taken · ETYPE with
+ *              GRANARY_MUTABLE_OPEN: it has other columns · EFULL memory, or too many tables; of a durable one the disk
+ *              · EUNSUPPORTED the session is strict, or the store has no disk · EUNREACHABLE · ENOMEM
  * With GRANARY_MUTABLE_OPEN a table that is there keeps its durability.
  */
 GRANARY_API granary_err granary_mutable_create_frame(granary_client *client, const char *name,
@@ -63,8 +63,8 @@ GRANARY_API granary_err granary_mutable_create_frame(granary_client *client, con
 /*
  * Open a mutable frame or tensor. A durable one that only the disk knows is brought back first.
  *
- * Errors  ENOENT no such name · ETYPE the name is of something else · ESEALED · ECORRUPT names an object on disk that is
- *         damaged or missing: see granary_mutable_recover() · as create
+ * Errors  ENOENT no such name · ETYPE the name is of something else · ESEALED · ECORRUPT names an object on disk that
+ *         is damaged or missing: see granary_mutable_recover() · as create
  */
 GRANARY_API granary_err granary_mutable_open(granary_client *client, const char *name, granary_mutable **ret_table);
 
@@ -184,14 +184,14 @@ GRANARY_API granary_err granary_cut(granary_mutable *const *tables, size_t count
 GRANARY_API granary_err granary_mutable_read_frame(granary_mutable *table, int64_t time, granary_frame **ret_frame);
 
 /*
- * The rows that were appended later than a time and are there at another one, as a copy: what is new since an earlier read.
- * It costs what the new rows and the changes of the table cost, however many rows there are.
+ * The rows that were appended later than a time and are there at another one, as a copy: what is new since an earlier
+ * read. It costs what the new rows and the changes of the table cost, however many rows there are.
  *
  * after        the time of that read, as it was told; GRANARY_NOW: all rows
  * ret_time     of this read: the next `after`; may be NULL
  * ret_changes  writes over rows, and deletes, in between: not 0: rows of earlier reads may be others now. May be NULL
- * Errors       ESTATE history since then was given up: read all rows · ESEALED the table is sealed, which has no times · as
- *              granary_mutable_read_frame()
+ * Errors       ESTATE history since then was given up: read all rows · ESEALED the table is sealed, which has no times
+ *              · as granary_mutable_read_frame()
  */
 GRANARY_API granary_err granary_mutable_read_since(granary_mutable *table, int64_t after, int64_t time,
                                                    granary_frame **ret_frame, int64_t *ret_time, uint64_t *ret_changes);
@@ -208,8 +208,8 @@ GRANARY_API granary_err granary_mutable_numbers(granary_mutable *table, int64_t 
                                                 int64_t *ret_numbers);
 
 /*
- * Keep a table as it is at a time, as an object that does not change, a sealed table. The table goes on. Chunks that are
- * complete are not copied.
+ * Keep a table as it is at a time, as an object that does not change, a sealed table. The table goes on. Chunks that
+ * are complete are not copied.
  *
  * name    the sealed table's; NULL: none. An object of no name is deleted with granary_object_delete()
  * ret_id  the object, which contains all it needs; may be NULL
@@ -239,8 +239,8 @@ GRANARY_API granary_err granary_sealed_parts(granary_client *client, granary_id 
                                              size_t *ret_count);
 
 /*
- * Keep others out who also ask for this, while you read a table and write what follows from that. Writers who do not ask
- * are not held up. A handle has the lock, and it ends with the process.
+ * Keep others out who also ask for this, while you read a table and write what follows from that. Writers who do not
+ * ask are not held up. A handle has the lock, and it ends with the process.
  *
  * Blocks  until whoever has it unlocks, or dies
  * Errors  ESTATE the table was deleted · ESEALED
@@ -253,7 +253,7 @@ GRANARY_API void granary_mutable_unlock(granary_mutable *table);
 typedef struct granary_retain {
     int64_t time;    /* to this time; GRANARY_NOW: to that of the newest write */
     int64_t age_ns;  /* above 0: so long before the clock's time */
-    uint64_t writes; /* above 0: to the time of the earliest of so many newest times of writes */
+    uint64_t writes; /* above 0: so far that the newest `writes` times of writes can be read */
 } granary_retain;
 
 /*
@@ -302,8 +302,8 @@ typedef enum granary_index_kind {
 } granary_index_kind;
 
 /*
- * Which elements, as in NumPy: an index a dimension, all of the dimensions behind. Several lists go together, position by
- * position. Their dimension stands where the lists stood, or first when they do not stand side by side.
+ * Which elements, as in NumPy: an index a dimension, all of the dimensions behind. Several lists go together, position
+ * by position. Their dimension stands where the lists stood, or first when they do not stand side by side.
  */
 typedef struct granary_index {
     granary_index_kind kind;

@@ -1,24 +1,27 @@
 /*
- * granary: structs that grow. Callers need not read this: they call granary_connect() with their granary_connect_options.
+ * granary: structs that grow. Callers need not read this: they call granary_connect() with their
+ * granary_connect_options.
  *
  * A struct of options or of results lies in the caller's memory. A later version may give it members at its end, and
  * programs that were built before go on as they are. For that, each function that takes such a struct has a twin named
- * NAME_sized, which takes the sizeof of the caller's struct behind the other parameters:
+ * NAME_sized. Behind the other parameters it takes the sizeof of the caller's struct:
  *
  *     granary_connect(&options, &client)
  *     granary_connect_sized(&options, &client, sizeof options)
  *
- * In C and C++, a call of the plain name is compiled to a call of its twin. Other languages call the twin, with the size
- * of the struct as they declared it; an array has elements of that size. The plain names that the libraries export take
- * each struct as it was when it was first published: programs that look a name up with dlsym() may use those.
+ * In C and C++, a call of the plain name is compiled to a call of its twin. Other languages call the twin, with the
+ * size of the struct as they declared it; an array has elements of that size. The libraries export the plain names,
+ * too. Those take each struct as it was when it was first published. Programs that look a name up with dlsym() may use
+ * them.
  *
- *   the caller's struct is smaller  options that it lacks are 0, which is the default; results that it lacks are left out
+ *   the caller's struct is smaller  options that it lacks are 0, which is the default; results that it lacks are left
+ *                                   out
  *   the caller's struct is larger   an option that the library does not know is EUNSUPPORTED, unless it is 0; results
  *                                   that the library does not know are 0
  *
  * Structs that are data, or stand for something that is held, never grow: granary_id, granary_buffer, granary_view,
- * granary_column, granary_columns, granary_tensor, granary_slice, granary_cell_value. Those that the library hands out by
- * pointer, such as granary_call_context and granary_finding, may grow too.
+ * granary_column, granary_columns, granary_tensor, granary_slice, granary_cell_value. Those that the library hands out
+ * by pointer, such as granary_call_context and granary_finding, may grow too.
  */
 #ifndef GRANARY_SIZED_H
 #define GRANARY_SIZED_H

@@ -1,5 +1,6 @@
 /*
- * granary: SQL (libgranary): a SELECT as a graph, and statements that change tables. docs/sql.md tells what is supported.
+ * granary: SQL (libgranary): a SELECT as a graph, and statements that change tables. docs/sql.md tells what is
+ * supported.
  *
  *     granary_graph *graph;
  *     granary_err err = granary_sql_graph(client, text, strlen(text), &graph);
@@ -22,10 +23,10 @@ extern "C" {
 #define GRANARY_SQL_TARGET "result"
 
 /*
- * Translate a SELECT into a graph, or what has rows like one: DESCRIBE, SUMMARIZE, SHOW TABLES. These ask an instance for
- * the types of columns, and PIVOT without a list for its values, by a graph that ends before this returns. It opens the named
- * files to read their columns' names; their paths are relative to the working directory. Tables are mutable or sealed ones,
- * or results of kept graphs, by their keys (KEY or "KEY/TARGET").
+ * Translate a SELECT into a graph, or what has rows like one: DESCRIBE, SUMMARIZE, SHOW TABLES. These ask an instance
+ * for the types of columns, and PIVOT without a list for its values, by a graph that ends before this returns. It opens
+ * the named files to read their columns' names; their paths are relative to the working directory. Tables are mutable
+ * or sealed ones, or results of kept graphs, by their keys (KEY or "KEY/TARGET").
  *
  * client     whose session's tables may be named; NULL: only files, and NAME is NAME.arrow or NAME.csv
  * sql        UTF-8, up to 4 MiB, length bytes; a semicolon may end it
@@ -49,21 +50,21 @@ GRANARY_API granary_err granary_sql_graph(granary_client *client, const char *sq
 GRANARY_API size_t granary_sql_split(const char *sql, size_t length, size_t *ret_begin, size_t *ret_size);
 
 /*
- * Put values in the place of a statement's parameters: $1, $name, or ?, of which the first is $1. A value is a literal of
- * SQL: 5, -1.5, 'it''s', true, null, date '2024-02-29'. Other text is refused, so values cannot change what a statement
- * means.
+ * Put values in the place of a statement's parameters: $1, $name, or ?, of which the first is $1. A value is a literal
+ * of SQL: 5, -1.5, 'it''s', true, null, date '2024-02-29'. Other text is refused, so values cannot change what a
+ * statement means.
  *
  * names    of the values, without the dollar: "1", "name"; NULL: they are "1", "2", ...
  * values   count of them; granary_sql_literal() makes one of a text
  * ret_sql  to be freed with free()
- * Errors   EINVAL a parameter without a value, or a value without a parameter or that is no literal: the message names it ·
- *          ENOMEM
+ * Errors   EINVAL a parameter without a value, or a value without a parameter or that is no literal: the message names
+ *          it · ENOMEM
  */
 GRANARY_API granary_err granary_sql_bind(const char *sql, size_t length, const char *const *names,
                                          const char *const *values, size_t count, char **ret_sql);
 
-/* A text as a literal: in single quotes, with those in it doubled. To be freed with free(). Errors: EINVAL it is no UTF-8, or
- * has a NUL · ENOMEM */
+/* A text as a literal: in single quotes, with those in it doubled. To be freed with free(). Errors: EINVAL it is no
+ * UTF-8, or has a NUL · ENOMEM */
 GRANARY_API granary_err granary_sql_literal(const char *text, size_t length, char **ret_literal);
 
 /* Whether a statement changes tables, and so is for granary_sql_execute(). A text that is no statement changes none. */
@@ -77,9 +78,9 @@ typedef struct granary_sql_done {
 } granary_sql_done;
 
 /*
- * Run a statement that changes tables or views: CREATE [OR REPLACE] TABLE (AS), INSERT, DELETE, UPDATE, TRUNCATE, DROP TABLE,
- * COPY, CALL seal('t'), CREATE VIEW, DROP VIEW. It is one write: all of it becomes visible at one moment, or nothing.
- * COPY ... TO writes a file in the same way.
+ * Run a statement that changes tables or views. These are CREATE [OR REPLACE] TABLE (AS), INSERT, DELETE, UPDATE,
+ * TRUNCATE, DROP TABLE, COPY, CALL seal('t'), CREATE VIEW and DROP VIEW. A statement is one write: all of it becomes
+ * visible at one moment, or nothing. COPY ... TO writes a file in the same way.
  *
  * client      its session has the tables; a scheduler and executors are needed but for CREATE TABLE
  * timeout_ms  for graphs that the statement needs; GRANARY_FOREVER; not 0

@@ -51,7 +51,8 @@ GRANARY_API granary_err granary_connect(const granary_connect_options *options, 
 
 /*
  * Close: gives back every lease, client pin and unsealed object. NULL is fine. No other call may be in progress. Arrays
- * and streams of granary/arrow.h hold the client: while some of them live, the release of the last one gives it all back.
+ * and streams of granary/arrow.h hold the client: while some of them live, the release of the last one gives it all
+ * back.
  */
 GRANARY_API void granary_disconnect(granary_client *client);
 
@@ -191,9 +192,9 @@ GRANARY_API granary_err granary_flush(granary_client *client);
  *
  * No message and no system call for an object in memory; a spilled one is brought back first.
  *
- * timeout_ms  for the object to come, or to come back when it is spilled: a restore that is late goes on, and who asks
- *             again finds it further on. 0: do not wait for an object that does not exist yet; GRANARY_FOREVER. With
- *             these two a spilled object gets 30 s of each store, because it exists, and reconnect_ms to find a store
+ * timeout_ms  for the object to come, or to come back when it is spilled. A restore that is late goes on: ask again.
+ *             0: do not wait for an object that does not exist yet; GRANARY_FOREVER. With these two a spilled object
+ *             gets 30 s of each store, because it exists, and reconnect_ms to find a store
  * ret_view    to be given to granary_object_release()
  * Errors      ENOENT (timeout 0) · ETIMEDOUT · EFULL no room to bring it back · ECORRUPT · EIO · EUNREACHABLE · of an
  *             object that is an error, that error and its message: see granary_object_put_error()
@@ -302,8 +303,8 @@ GRANARY_API granary_err granary_object_delete_many(granary_client *client, const
 GRANARY_API granary_err granary_object_delete_tree(granary_client *client, granary_id id, size_t *ret_count);
 
 /*
- * Free memory now: objects of the session that are not pinned or leased go to disk, or are dropped where a copy is there.
- * The least important ones go first; of those, what is needed last; of those, the oldest.
+ * Free memory now: objects of the session that are not pinned or leased go to disk, or are dropped where a copy is
+ * there. The least important ones go first; of those, what is needed last; of those, the oldest.
  *
  * timeout_ms  of all of it; what was begun goes on
  * ret_bytes   how many were freed: at least `bytes`, or all there are

@@ -126,11 +126,11 @@ GRANARY_API granary_err granary_subscription_next(granary_subscription *subscrip
                                                   granary_event *ret_event);
 
 /*
- * A descriptor for poll(), select() and epoll: readable when there may be an event, for which
- * granary_subscription_next() with a timeout of 0 is to be called until it gives ETIMEDOUT. Do not read from it, and do
- * not close it: granary_unsubscribe() does. A thread of the library sleeps for it.
+ * A descriptor for poll(), select() and epoll, which is readable when there may be an event. Then call
+ * granary_subscription_next() with a timeout of 0 until it gives ETIMEDOUT. Do not read from the descriptor, and do not
+ * close it: granary_unsubscribe() does. A thread of the library sleeps for it.
  *
- * Errors  EFULL, as errno's: no descriptor, or no thread
+ * Errors  ENOMEM no descriptor or no memory is left · ETIMEDOUT the system gives no thread now · EFORKED
  */
 GRANARY_API granary_err granary_subscription_fd(granary_subscription *subscription, int *ret_fd);
 

@@ -42,7 +42,7 @@ typedef enum granary_err {
     GRANARY_EEXIST = -9,        /* the id or name is taken */
     GRANARY_EPROTO = -10,       /* the other side broke the protocol: a defect of it, or no granary at all */
     GRANARY_EVERSION = -11,     /* the other side, or a file, is of another version: the message names both */
-    GRANARY_ENOMEM = -12,       /* this process has no memory or address space left */
+    GRANARY_ENOMEM = -12,       /* this process has no memory, address space or descriptor left */
     GRANARY_EIO = -13,          /* a read or write failed: the message has the file and the system's words */
     GRANARY_EUNSUPPORTED = -14, /* this release, instance or kind of thing cannot do that */
     GRANARY_ECANCELLED = -15,   /* somebody stopped it: the graph, or the wait */
@@ -106,7 +106,7 @@ GRANARY_API granary_id granary_id_random(void);
 
 /* The id of a name in a session: XXH3-128 of both, the same in every process. session NULL means "default". */
 GRANARY_API granary_id granary_id_from_name(const char *session, const char *name);
-/* The same of a key of any bytes; of a text that is the id of the name. key may be NULL when size is 0. */
+/* The same for a key of any bytes. The bytes of a name give the id of that name. key may be NULL when size is 0. */
 GRANARY_API granary_id granary_id_from_key(const char *session, const void *key, size_t size);
 
 /* Write 32 lower-case hex digits and a NUL. */

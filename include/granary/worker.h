@@ -56,7 +56,7 @@ GRANARY_API granary_err granary_worker_poll(granary_worker *worker, int timeout_
  * until it returns ETIMEDOUT before waiting again, and every few seconds, so that another scheduler is noticed. From
  * this call on, what a poll asked for and did not get stays asked for. It belongs to the worker.
  *
- * Errors  errno's, as GRANARY_E...
+ * Errors  ENOMEM no descriptor or no memory is left
  */
 GRANARY_API granary_err granary_worker_fd(granary_worker *worker, int *ret_fd);
 
