@@ -24,7 +24,8 @@
 #include "spawn/spawn.h"
 
 #define SCHEDULERS_MOST 8u
-#define TRIES           20 /* of `granary up` in a row, each hit by a blow */
+#define TRIES           20          /* of `granary up` in a row, each hit by a blow */
+#define LONG_NS         10000000000 /* for one of them */
 
 static const char *const role_names[ROLE_WORK] = {"supervisor", "store",  "sched",   "standby", "pool", "executor",
                                                   "web",        "client", "grapher", "slot",    "node"};
@@ -121,6 +122,7 @@ begin(struct realm *realm, enum upgrade way)
     realm->up = spawn_command(
         way == UPGRADE_IN_PLACE ? (const char *const[]){"upgrade", "--instance", realm->instance, NULL} : up,
         realm->up_log);
+    realm->up_since_ns = gr_now_ns();
     realm->hit = false;
     realm->way = way;
     realm->ups += way == UPGRADE_NONE;
@@ -166,6 +168,11 @@ supervisor(const struct realm *realm)
 static bool
 ended(struct realm *realm, int status)
 {
+    const int64_t took_ns = gr_now_ns() - realm->up_since_ns;
+
+    if (took_ns > LONG_NS) { /* nothing is lost by that, but why? */
+        (void)fprintf(stderr, "torture: `granary %s` took %.1f s\n", ways[realm->way], (double)took_ns / 1e9);
+    }
     if (status == 0) {
         realm->kept = realm->way == UPGRADE_IN_PLACE;
         realm->upgrades[realm->way] += realm->way != UPGRADE_NONE;

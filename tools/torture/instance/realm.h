@@ -63,6 +63,7 @@ struct realm {
     struct guard guard;
     struct programs programs;
     pid_t up;                                  /* `granary up`, or an upgrade, under way; 0: none */
+    int64_t up_since_ns;                       /* when that began */
     bool hit;                                  /* a process was killed since that began */
     enum upgrade upgrade;                      /* that is wanted, again and again until it has succeeded */
     enum upgrade way;                          /* what `up` is */

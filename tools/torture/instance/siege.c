@@ -5,6 +5,7 @@
 #include "torture/instance/siege.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -231,12 +232,25 @@ siege_inspect(struct siege *siege)
     siege->outdated += realm_outdated(&siege->realm);
 }
 
-/* Shared memory and spill files, for `granary ls --copy` and its like. */
+/* Shared memory and spill files, for `granary ls --copy` and its like, and the logs. */
 static void
 keep_copy(struct siege *siege)
 {
+    char logs[PATH_MAX];
+    pid_t child;
+    int status;
+
     if (siege->keep != NULL && !siege_is_clean(siege)) {
         (void)spawn_granary((const char *const[]){"snapshot", siege->keep, "--instance", siege->realm.instance, NULL});
+        (void)snprintf(logs, sizeof logs, "%s/log", siege->realm.instance);
+        child = fork();
+        if (child == 0) {
+            (void)execlp("cp", "cp", "-r", logs, siege->keep, (char *)NULL);
+            _exit(127);
+        }
+        if (child > 0) {
+            (void)waitpid(child, &status, 0);
+        }
         siege->keep = NULL;
     }
 }

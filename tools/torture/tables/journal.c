@@ -206,6 +206,8 @@ board_failed(struct board *board, granary_err err, const char *what)
 {
     if (err == GRANARY_EFULL) {
         atomic_fetch_add(&board->full, 1);
+    } else if (err == GRANARY_EUNREACHABLE && board->outages) {
+        atomic_fetch_add(&board->away, 1);
     } else {
         (void)fprintf(stderr, "torture: %s: %s\n", what, granary_error_message());
         atomic_fetch_add(&board->failed, 1);

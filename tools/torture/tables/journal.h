@@ -83,6 +83,8 @@ struct board {
     _Atomic uint64_t late;         /* reads that were begun later than their turn */
     _Atomic uint64_t full;         /* calls that found no room: fine */
     _Atomic uint64_t failed;       /* calls that failed as none should */
+    _Atomic uint64_t away;         /* calls that found no store: fine where the supervisor is killed */
+    bool outages;                  /* ... which is so here */
     _Atomic bool idle;             /* the writers have not begun */
     struct spread cpu[2], wall[2]; /* nanoseconds of a read at the fixed time: [whether idle] */
     struct spread first_cpu;       /* of a handle's first such read beside writers: it learns the whole table */
@@ -90,9 +92,10 @@ struct board {
 
 struct journal {
     struct board *board;
-    unsigned writers, readers; /* hand `writers` and diary `readers` are those of the run itself */
-    uint64_t share;            /* rows of each writer in a round */
-    uint64_t pace_ns;          /* between two appends of a writer; 0: none */
+    unsigned writers, readers;       /* hand `writers` and diary `readers` are those of the run itself */
+    uint64_t share;                  /* rows of each writer in a round */
+    uint64_t pace_ns;                /* between two appends of a writer; 0: none */
+    uint64_t failed_told, away_told; /* so much of the board's is counted elsewhere */
     struct hand *hands[JOURNAL_HANDS];
     struct diary *diaries[JOURNAL_HANDS];
 };

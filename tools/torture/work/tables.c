@@ -23,6 +23,7 @@ create(struct work *work)
         return false;
     }
     journal->pace_ns = PACE_NS;
+    journal->board->outages = true; /* until somebody says `granary up` */
     return true;
 }
 
@@ -71,9 +72,9 @@ stop(struct work *work)
 static size_t
 judge(struct work *work, granary_client *client, FILE *out)
 {
-    const struct journal *journal = work->own;
+    struct journal *journal = work->own;
     const struct read *read = NULL;
-    uint64_t failed = atomic_load(&journal->board->failed);
+    uint64_t failed, away;
     bool right;
 
     (void)client;
@@ -85,7 +86,12 @@ judge(struct work *work, granary_client *client, FILE *out)
         }
     }
     right = stage_judge(journal, work->pack.seed, false);
-    atomic_fetch_add(&work->board->failed, atomic_load(&journal->board->failed) - failed);
+    failed = atomic_load(&journal->board->failed);
+    away = atomic_load(&journal->board->away);
+    atomic_fetch_add(&work->board->failed, failed - journal->failed_told);
+    atomic_fetch_add(&work->board->undone, away - journal->away_told);
+    journal->failed_told = failed;
+    journal->away_told = away;
     return !right;
 }
 
