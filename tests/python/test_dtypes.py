@@ -153,6 +153,14 @@ class Moments(FramesTest):
         self.assertEqual(found.to_dict(), {'t': [datetime.time(1)], 'z': [DAY(2024, 1, 31, 10, tzinfo=UTC)]})
 
     def test_numpy_and_pandas(self):
+        numbers = gr.from_dict({'i': [1, None, 2**60 + 1], 'f': [0.5, float('nan'), None], 'b': [True, None, False]}).collect()
+        self.assertEqual(numbers.schema, {'i': 'int64', 'f': 'float64', 'b': 'bool'})
+        told = numbers.to_dict()
+        self.assertEqual((told['i'], told['b']), ([1, None, 2**60 + 1], [True, None, False]))
+        self.assertEqual((told['f'][0], told['f'][2]), (0.5, None))
+        self.assertNotEqual(told['f'][1], told['f'][1], 'NaN is a value')
+        with self.assertRaisesRegex(TypeError, 'dropn=False is no key.*dropna'):
+            gr.from_dict({'k': [1]}).group_by('k', dropn=False)
         frame = gr.from_dict({'t': [datetime.time(1), None], 'z': [DAY(2024, 1, 31, 12, tzinfo=UTC), None]}).collect()
         self.assertEqual(frame['t'].tolist(), [datetime.time(1), None])
         self.assertEqual(str(frame['z'].dtype), 'datetime64[us]')

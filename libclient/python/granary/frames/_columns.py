@@ -230,6 +230,20 @@ def _categorical(columns: Sequence[Column]) -> Any:
 
 # ---- into the store ----
 
+def series_of(values: Any) -> Any:
+    """A pandas Series of a list or an array. pandas takes a None among numbers for NaN, which is a value."""
+    import pandas as pd
+    series = pd.Series(values, dtype=None if len(values) else object)
+    if series.dtype.kind != "f" or not isinstance(values, (list, tuple)) or None not in values:
+        return series
+    there = np.array([value is not None for value in values])
+    known = pd.Series([value for value in values if value is not None])
+    filled = np.zeros(len(values), known.dtype)
+    filled[there] = known
+    masked = pd.arrays.IntegerArray if known.dtype.kind in "iu" else pd.arrays.FloatingArray
+    return pd.Series(masked(filled, ~there))
+
+
 def from_series(name: str, series: Any) -> Column:
     """A pandas Series: NaN is a value of floats; None, NaT and pd.NA are nulls."""
     kind = str(series.dtype)

@@ -185,6 +185,9 @@ class LazyFrame(MovingMethods, FoundMethods):
 
     def group_by(self, *keys: Any, dropna: Optional[bool] = None, sort: Optional[bool] = None, **named: Any) -> GroupBy:
         """Groups of rows with the same values of these keys: names or expressions. agg() gives a row for each."""
+        for name, key in named.items():
+            if isinstance(key, bool) or key is None:
+                raise TypeError(f"group_by(): {name}={key!r} is no key, which is an expression, and no parameter: those are dropna and sort")
         given = selectors.all_expanded(flat(keys), self.collect_schema) + [lift(e).alias(name) for name, e in named.items()]
         return GroupBy(self, given, {k: v for k, v in (("dropna", dropna), ("sort", sort)) if v is not None})
 

@@ -57,14 +57,14 @@ def from_pandas(frame: Any, *, pieces: int = 0) -> LazyFrame:
 
 def from_dict(data: Dict[str, Any], *, pieces: int = 0) -> LazyFrame:
     """Columns by name: lists or NumPy arrays, copied into the store now. Lists of lists, and arrays of two dimensions, are columns
-    of lists.
+    of lists. None in a list is a null.
 
     >>> gr.from_dict({"a": [3, 1, 2]}).sort("a").collect().to_dict()
     {'a': [1, 2, 3]}
     """
     import pandas as pd
     given = {k: list(v) if getattr(v, "ndim", 1) == 2 else v for k, v in data.items()}
-    return from_pandas(pd.DataFrame({k: pd.Series(v, dtype=None if len(v) else object) for k, v in given.items()}), pieces=pieces)
+    return from_pandas(pd.DataFrame({k: _columns.series_of(v) for k, v in given.items()}), pieces=pieces)
 
 
 def is_arrow(value: Any) -> bool:
