@@ -149,6 +149,8 @@ class Complex(ArrayTest):
             for order in (1, 2, 3, np.inf):
                 self.near(xp.linalg.vector_norm(a, ord=order), np.linalg.norm(x.ravel(), order).astype(x.real.dtype))
             self.near(xp.linalg.matrix_norm(a), np.linalg.norm(x))
+            for given in ({}, {'ord': 1}, {'ord': 'fro'}, {'axis': 0}, {'axis': 1, 'ord': np.inf}, {'axis': (1, 0), 'ord': np.inf, 'keepdims': True}):
+                self.near(xp.linalg.norm(a, **given), np.linalg.norm(x, **given))
 
     # ---- transforms ----
 
