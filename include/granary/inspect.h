@@ -248,8 +248,9 @@ typedef enum granary_wait_kind {
     GRANARY_WAIT_ROOM = 2,   /* memory to write an object to */
     GRANARY_WAIT_STORE = 3,  /* one that serves: the last one is gone */
     GRANARY_WAIT_ANSWER = 4, /* of the store, to anything else */
-    /* Kinds above may come: 6 is a name. granary_wait_name() has the words of each. */
     GRANARY_WAIT_COUNTER = 5,
+    GRANARY_WAIT_NAME = 6, /* that it leads somewhere, or somewhere else */
+    /* Kinds above may come. granary_wait_name() has the words of each. */
 } granary_wait_kind;
 
 typedef struct granary_wait_info {
