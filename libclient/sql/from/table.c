@@ -135,9 +135,10 @@ no_table(struct sql_statement *q, const struct sql_from *from)
     }
     (void)gr_nearest_hint(&nearest, hint);
     granary_table_free(table);
-    return sql_fail(q, GRANARY_ENOENT, from->position,
-                    "no table '%s'%s: name a file ('trips.csv', 'trips.arrow'), or load it with `granary load %s FILE`",
-                    from->name, hint, from->name);
+    return sql_fail(
+        q, GRANARY_ENOENT, from->position,
+        "no table '%s'%s: name a file ('trips.csv') or a folder ('trips/'), or load it with `granary load %s FILE`",
+        from->name, hint, from->name);
 }
 
 /* Where there are no tables a name is that of a file. */

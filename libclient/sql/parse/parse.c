@@ -103,13 +103,11 @@ replace_file(struct job *job, int at)
     if (end == NULL || job->file_count == FILES_MAX || !wants_table(job->text, at)) {
         return false;
     }
-    if (end == begin + 2 && begin[1] == '-') { /* stdin, whose name is short enough */
-        *begin = *end = '"';
-        return true;
-    }
     size = snprintf(name, sizeof name, "\"#%zu\"", job->file_count);
-    if (end + 1 - begin < size) { /* too short for that, as for the name of any file with its ending */
-        return false;
+    if (end + 1 - begin <
+        size) { /* too short for that, and for a file with its ending: '-' is stdin, others are tables */
+        *begin = *end = end > begin + 1 ? '"' : '\'';
+        return *begin == '"';
     }
     copy = copy_quoted(job->q, begin, end);
     if (copy == NULL) {

@@ -52,6 +52,12 @@ parse_fail_syntax(struct sql_statement *q, const char *text, int at, const char 
     if (open.at[open.depth] >= 0 && strncmp(message, "syntax error", strlen("syntax error")) == 0) {
         (void)sql_fail(q, GRANARY_EINVAL, open.at[open.depth],
                        "this JOIN needs a condition: ON a.id = b.id, or USING (id)");
+    } else if (scan != NULL && i > 0 && i < scan->n_tokens && is_word(text, scan->tokens[i], "=>")) {
+        const PgQuery__ScanToken *name = scan->tokens[i - 1];
+        const int size = (int)(name->end - name->start);
+
+        (void)sql_fail(q, GRANARY_EINVAL, name->start, "%.*s is a word of SQL: write \"%.*s\" =>", size,
+                       text + name->start, size, text + name->start);
     } else {
         (void)sql_fail(q, GRANARY_EINVAL, at, "%s", message);
     }

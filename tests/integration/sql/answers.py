@@ -1454,6 +1454,15 @@ error: line 1, column 17: this JOIN needs a condition: ON a.id = b.id, or USING 
 select * from f cross join xy natural left join whole groop by
 error: syntax error at or near "by"
 
+select * from read_csv('f.csv', decimal => ',')
+error: line 1, column 33: decimal is a word of SQL: write "decimal" =>
+
+select * from 'p'
+error: line 1, column 15: no table 'p': name a file ('trips.csv') or a folder ('trips/'), or load it with `granary load p FILE`
+
+select * from ''
+error: syntax error
+
 select * from (select 1 from f join) t
 error: line 1, column 32: this JOIN needs a condition: ON a.id = b.id, or USING (id)
 
