@@ -20,6 +20,8 @@
 #define SLACK 4
 /* What the store has open for a client: a socket, a pidfd and the doorbell. */
 #define CLIENT_DESCRIPTORS 3
+/* ... and the client: a socket and the doorbell. */
+#define OWN_DESCRIPTORS 2
 
 static unsigned
 count_entries(const char *format, pid_t pid)
@@ -70,7 +72,7 @@ add_process(struct footprint *footprint, pid_t pid, unsigned connections)
     char path[64];
     char *text = NULL;
     size_t size;
-    unsigned fds = count_entries("/proc/%d/fd", pid) - connections;
+    unsigned fds = count_entries("/proc/%d/fd", pid) - OWN_DESCRIPTORS * connections;
     unsigned threads = count_entries("/proc/%d/task", pid);
 
     (void)snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
