@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "contract/versions.h"
 #include "sched/core/pack.h"
 #include "sched/manager/manager.h"

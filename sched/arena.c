@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/region.h"
+#include "base/memory/region.h"
 
 struct arena {
     struct gr_region *region;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/fd.h"
-#include "base/grow.h"
 #include "base/log.h"
+#include "base/memory/grow.h"
 #include "sched/manager/manager.h"
 
 struct owner {

@@ -1,5 +1,5 @@
 /*
- * The table of kernels, from contract/chunk_ops.def: an operator without a kernel does not link. Before a kernel runs, its
+ * The table of kernels, from contract/ops/chunk_ops.def: an operator without a kernel does not link. Before a kernel runs, its
  * parameters are read into their struct, so that none is missing or of another kind.
  */
 #include "kernel/kernel.h"
@@ -17,14 +17,14 @@
                                                                                                                        \
         return err == GRANARY_OK ? kernel_##name(call, &params) : gr_fail_in(err, "%s", call->op->op);                 \
     }
-#include "contract/chunk_ops.def"
+#include "contract/ops/chunk_ops.def"
 
 static const struct {
     const char *op;
     gr_kernel *kernel;
 } kernels[] = {
 #define CHUNK_OP(name, text) {#name, run_##name},
-#include "contract/chunk_ops.def"
+#include "contract/ops/chunk_ops.def"
 };
 
 gr_kernel *

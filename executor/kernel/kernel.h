@@ -6,7 +6,7 @@
 
 /* Read the parameters of a call and run the kernel of that operator. */
 #define CHUNK_OP(name, text) gr_kernel run_##name;
-#include "contract/chunk_ops.def"
+#include "contract/ops/chunk_ops.def"
 
 /* What runs an operator, or NULL when there is none of that name. */
 gr_kernel *gr_kernel_find(const char *op);

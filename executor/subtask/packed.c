@@ -1,5 +1,5 @@
 /*
- * Inputs that are one frame each of packed ones (data/packed.h). A lease of a frame keeps all of its object in
+ * Inputs that are one frame each of packed ones (data/layout/packed.h). A lease of a frame keeps all of its object in
  * memory; of a spilled object it keeps the frames of its file around it. A reader of a shuffle has as many leases as
  * there are chunks. So in little memory the frames are copied one after the other, and no reader holds what another
  * one waits for.

@@ -5,7 +5,7 @@
 #ifndef EXECUTOR_SUBTASK_PLACED_H
 #define EXECUTOR_SUBTASK_PLACED_H
 
-#include "data/directory.h"
+#include "data/layout/directory.h"
 #include "data/place.h"
 #include "granary/store.h"
 #include "kernel/kernel.h"

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "data/packed.h"
+#include "data/layout/packed.h"
 #include "executor/user/call.h"
 #include "executor/user/parts.h"
 

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "client/read/spilled.h"
 #include "contract/shm.h"
-#include "data/directory.h"
+#include "data/layout/directory.h"
 #include "executor/subtask/private.h"
 #include "executor/subtask/wanted.h"
 #include "graph/chunk/ops.h"

@@ -2,7 +2,7 @@
 #ifndef EXECUTOR_SUBTASK_WANTED_H
 #define EXECUTOR_SUBTASK_WANTED_H
 
-#include "data/directory.h"
+#include "data/layout/directory.h"
 #include "executor/subtask/private.h"
 #include "graph/schema.h"
 

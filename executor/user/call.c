@@ -13,7 +13,7 @@
 #include "data/arrow/arrow.h"
 #include "graph/chunk/graph.h"
 #include "graph/copy.h"
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 
 /* ---- failing ---- */
 

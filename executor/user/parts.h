@@ -1,10 +1,10 @@
-/* What an executor knows of the store: its memory, and where the frames of packed objects are (data/packed.h). */
+/* What an executor knows of the store: its memory, and where the frames of packed objects are (data/layout/packed.h). */
 #ifndef EXECUTOR_USER_PARTS_H
 #define EXECUTOR_USER_PARTS_H
 
 #include <stddef.h>
 
-#include "data/packed.h"
+#include "data/layout/packed.h"
 #include "granary/store.h"
 
 enum { PARTS_TABLES = 512, PARTS_READ = 64 };

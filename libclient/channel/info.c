@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
 #include "base/id.h"
+#include "base/memory/grow.h"
 #include "base/sized.h"
 
 #define NAMES_AT_ONCE 256

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "base/sized.h"
 #include "base/text/duration.h"
 #include "client/builder.h"

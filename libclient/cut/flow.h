@@ -7,7 +7,7 @@
 #ifndef CUT_FLOW_H
 #define CUT_FLOW_H
 
-#include "base/region.h"
+#include "base/memory/region.h"
 #include "base/text/names.h"
 #include "cut/cut.h"
 #include "graph/graph.h"

@@ -7,7 +7,7 @@
 
 #include "cut/flow.h"
 #include "data/frame.h"
-#include "graph/aggregate.h"
+#include "graph/operators/aggregate.h"
 
 static const Granary__Attr *
 param(const struct gr_node *node, const char *name)

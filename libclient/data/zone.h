@@ -2,7 +2,7 @@
 #ifndef DATA_ZONE_H
 #define DATA_ZONE_H
 
-#include "data/directory.h"
+#include "data/layout/directory.h"
 
 /* Min, max and flags of a column that has a value. */
 void zone_of_column(const granary_column *column, struct gr_directory_column *entry);

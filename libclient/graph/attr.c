@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "graph/graph.h"
 
 const Granary__Attr *

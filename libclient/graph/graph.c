@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
 #include "base/id.h"
-#include "graph/nearest.h"
+#include "base/memory/grow.h"
 #include "graph/node.h"
 #include "graph/operator.h"
+#include "graph/operators/nearest.h"
 #include "graph/order.h"
 #include "graph/rewrite/rewrite.h"
 

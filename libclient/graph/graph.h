@@ -1,6 +1,6 @@
 /*
  * Tileable graphs: what a user submits, as Granary__Graph (contract/granary.proto). The operator table is
- * contract/ops.def.
+ * contract/ops/ops.def.
  */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H

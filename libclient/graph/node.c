@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "base/text/buf.h"
-#include "graph/nearest.h"
 #include "graph/operator.h"
+#include "graph/operators/nearest.h"
 #include "graph/tensor/map.h"
 
 granary_err

@@ -1,6 +1,6 @@
 /*
  * An operator of tileable graphs as an object: how its parameters are checked, what it yields, what it is written as,
- * and what the optimiser may do around it. Its name, inputs and parameters are rows of contract/ops.def; the object
+ * and what the optimiser may do around it. Its name, inputs and parameters are rows of contract/ops/ops.def; the object
  * called gr_op_NAME stands beside the functions it names. A row without an object does not link.
  *
  * Tile rules are the scheduler's (sched/tile), chunk operators the kernel's.
@@ -72,7 +72,7 @@ struct gr_operator {
 };
 
 #define OP(name, yields, min_inputs, max_inputs, summary) extern const struct gr_operator gr_op_##name;
-#include "contract/ops.def"
+#include "contract/ops/ops.def"
 
 const struct gr_operator *gr_operator(enum gr_tile_op op);
 

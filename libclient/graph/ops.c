@@ -1,4 +1,4 @@
-/* Rows of contract/ops.def, and those of one operator found. */
+/* Rows of contract/ops/ops.def, and those of one operator found. */
 #include "graph/params.h"
 
 #include <assert.h>
@@ -12,7 +12,7 @@ static const struct gr_op_info ops[] = {
                            .min_inputs = (op_min),                                                                     \
                            .max_inputs = (op_max),                                                                     \
                            .summary = (op_summary)},
-#include "contract/ops.def"
+#include "contract/ops/ops.def"
 };
 
 static struct gr_param_info params[] = {
@@ -23,18 +23,18 @@ static struct gr_param_info params[] = {
      .offset = offsetof(struct gr_params_##op_name, param_name),                                                       \
      GR_NEED_##param_need,                                                                                             \
      .summary = (param_summary)},
-#include "contract/ops.def"
+#include "contract/ops/ops.def"
 };
 
 static const char *const notes[GR_TILE_COUNT] = {
 #define NOTE(op, text) [GR_TILE_##op] = (text),
-#include "contract/ops.def"
+#include "contract/ops/ops.def"
 };
 
 static struct gr_param_rule rules[] = {
 #define RULE(rule_op, rule_name, rule_kind, rule_text)                                                                 \
     {.op = GR_TILE_##rule_op, .name = #rule_name, .kind = GR_RULE_##rule_kind, .text = (rule_text)},
-#include "contract/ops.def"
+#include "contract/ops/ops.def"
 };
 
 static const struct gr_param_info *first_params[GR_TILE_COUNT];

@@ -1,4 +1,4 @@
-/* The tileable operators and their parameters, from contract/ops.def. */
+/* The tileable operators and their parameters, from contract/ops/ops.def. */
 #ifndef GRAPH_OPS_H
 #define GRAPH_OPS_H
 
@@ -7,7 +7,7 @@
 
 enum gr_tile_op {
 #define OP(name, yields, min_inputs, max_inputs, summary) GR_TILE_##name,
-#include "contract/ops.def"
+#include "contract/ops/ops.def"
     GR_TILE_COUNT
 };
 

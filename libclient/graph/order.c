@@ -8,8 +8,8 @@
 #include "base/id.h"
 #include "base/text/buf.h"
 #include "base/text/text.h"
-#include "graph/nearest.h"
 #include "graph/node.h"
+#include "graph/operators/nearest.h"
 
 static granary_err
 out_of_memory(void)

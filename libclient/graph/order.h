@@ -12,7 +12,7 @@ struct work {
     size_t count;
     size_t *by_name;        /* positions by the hash of their name, open addressing; SIZE_MAX: free */
     size_t names_mask;      /* of by_name */
-    int *ops;               /* by position: of contract/ops.def, or of chunk_ops.def */
+    int *ops;               /* by position: of contract/ops/ops.def, or of chunk_ops.def */
     enum gr_yields *yields; /* by position */
     size_t **inputs;        /* by position: positions, WORK_OBJECT where an input is no node */
     size_t *order;          /* positions, inputs first */

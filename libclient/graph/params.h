@@ -1,5 +1,5 @@
 /*
- * The parameters of each operator as a struct, made of its rows in contract/ops.def and contract/chunk_ops.def: a field
+ * The parameters of each operator as a struct, made of its rows in contract/ops/ops.def and contract/ops/chunk_ops.def: a field
  * that no row has does not compile, and the row's default is what a field has that was not given.
  *
  *   kind                        required, or with a default    optional, and so NULL when it is not given
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "contract/chunk_groups.h"
+#include "contract/ops/chunk_groups.h"
 #include "graph/chunk/ops.h"
 #include "graph/ops.h"
 #include "schema/granary.pb-c.h"
@@ -56,7 +56,7 @@ struct gr_params_of_none {
     size_t given;
 #define OP(name, yields, min_inputs, max_inputs, summary) }; struct gr_params_##name { size_t given;
 #define PARAM(op, name, kind, need, summary) GR_FIELD_##need(kind) name;
-#include "contract/ops.def"
+#include "contract/ops/ops.def"
 };
 
 #define CHUNK_PARAM(op, name, kind, need) GR_FIELD_##need(kind) name;
@@ -71,7 +71,7 @@ struct gr_chunk_of_none {
 #define CHUNK_OP(name, text) }; struct gr_chunk_##name { size_t given;
 #define CHUNK_USER_OP CHUNK_OP
 #define CHUNK_GROUP(op, name, rows) union { struct gr_##name##_params name; struct { rows(op) }; };
-#include "contract/chunk_ops.def"
+#include "contract/ops/chunk_ops.def"
 };
 /* clang-format on */
 

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text/buf.h"
 #include "data/frame.h"
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 
 granary_err
 gr_schema_add(struct gr_schema *schema, const char *name, granary_dtype dtype)

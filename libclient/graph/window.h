@@ -2,8 +2,8 @@
 #ifndef GRAPH_WINDOW_H
 #define GRAPH_WINDOW_H
 
-#include "graph/aggregate.h"
 #include "graph/graph.h"
+#include "graph/operators/aggregate.h"
 
 enum gr_window_function {
 #define WINDOW(id, ...) GR_WINDOW_##id,

@@ -16,7 +16,7 @@
 #include "base/barrier.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "contract/versions.h"
 #include "inspect/inspector.h"
 

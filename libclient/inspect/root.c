@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/grow.h"
 #include "base/instance.h"
+#include "base/memory/grow.h"
 #include "base/sized.h"
 #include "inspect/inspector.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
 #include "base/id.h"
+#include "base/memory/grow.h"
 #include "base/sized.h"
 
 #define OWNER       "table:"

@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/id.h"
 #include "client/builder.h"
-#include "graph/aggregate.h"
 #include "graph/copy.h"
 #include "graph/graph.h"
+#include "graph/operators/aggregate.h"
 
 #define NOT_FOUND SIZE_MAX
 

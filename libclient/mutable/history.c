@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "base/sized.h"
 #include "mutable/core/lane.h"
 #include "mutable/durable/flush.h"

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "data/arrow/arrow.h"
 #include "data/caller.h"
-#include "data/directory.h"
+#include "data/layout/directory.h"
 
 granary_err
 marked_frame(const char *mark, const granary_column *columns, size_t count, int64_t rows, granary_frame **ret_frame)

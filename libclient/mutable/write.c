@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "mutable/core/lane.h"
 #include "mutable/read.h"
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "base/region.h"
+#include "base/memory/region.h"
 #include "base/text/buf.h"
 #include "graph/graph.h"
 #include "graph/operator.h"

@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
 #include "base/id.h"
+#include "base/memory/grow.h"
 
 static granary_err
 write_no_memory(void)

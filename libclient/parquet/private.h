@@ -2,7 +2,7 @@
 #ifndef PARQUET_PRIVATE_H
 #define PARQUET_PRIVATE_H
 
-#include "base/region.h"
+#include "base/memory/region.h"
 #include "parquet/parquet.h"
 #include "parquet/thrift.h"
 

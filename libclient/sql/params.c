@@ -11,7 +11,7 @@
 #include "base/text/buf.h"
 #include "base/text/text.h"
 #include "granary/sql.h"
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 #include "sql/select/split.h"
 
 /* ---- literals ---- */

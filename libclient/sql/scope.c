@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 #include "sql/block.h"
 #include "sql/told.h"
 

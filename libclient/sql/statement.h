@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/region.h"
+#include "base/memory/region.h"
 #include "granary/granary.h"
 #include "sql/ast.h"
 

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "sched/dispatch/reservations_private.h"
 #include "sched/dispatch/resources.h"
 

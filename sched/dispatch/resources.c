@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "base/text/buf.h"
 
 #define NEEDS_MAX 4096

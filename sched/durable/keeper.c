@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/grow.h"
 #include "base/log.h"
+#include "base/memory/grow.h"
 #include "sched/core/manager.h"
 #include "sched/durable/syncer.h"
 

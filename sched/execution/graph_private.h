@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/id.h"
-#include "base/region.h"
+#include "base/memory/region.h"
 #include "sched/execution/graph.h"
 
 #define NONE UINT32_MAX

@@ -7,10 +7,10 @@
 #include <sys/queue.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "granary/types.h"
 #include "graph/copy.h"
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 #include "sched/core/pack.h"
 
 #define SYMBOLS_MAX  1024

@@ -25,7 +25,7 @@
 #ifndef FUSE_FUSE_H
 #define FUSE_FUSE_H
 
-#include "base/region.h"
+#include "base/memory/region.h"
 #include "tile/core/chunk.h"
 
 #define GR_FUSE_NONE UINT32_MAX

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
 #include "base/log.h"
+#include "base/memory/grow.h"
 #include "graph/copy.h"
 #include "sched/core/pack.h"
 #include "sched/execution/graph.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "sched/graphs/graphs.h"
 
 bool

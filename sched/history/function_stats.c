@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "base/id.h"
+#include "base/memory/grow.h"
 #include "graph/graph.h"
 
 /* One of user_code.function, in a session. Programs, which are no functions of a library, are entries without names. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "contract/versions.h"
 #include "sched/core/manager.h"
 #include "sched/core/pack.h"

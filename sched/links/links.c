@@ -1,5 +1,5 @@
 /* Executors' processes, by pid and start time, with their pidfds; messages to them, and what their pages tell. */
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "sched/links/links_private.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "base/log.h"
+#include "base/memory/grow.h"
 #include "sched/core/counts.h"
 #include "sched/dispatch/order.h"
 #include "sched/dispatch/reservations.h"

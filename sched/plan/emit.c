@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
 #include "base/id.h"
-#include "base/region.h"
+#include "base/memory/grow.h"
+#include "base/memory/region.h"
 #include "plan/state.h"
 
 /* Subtasks of one batch: as messages, before they are packed, they take half a kilobyte each. */

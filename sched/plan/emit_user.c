@@ -1,5 +1,5 @@
 /* What subtasks with user code carry beside their operators: where they belong, and what they may use. */
-#include "base/region.h"
+#include "base/memory/region.h"
 #include "graph/graph.h"
 #include "graph/user/user.h"
 #include "plan/state.h"

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "base/region.h"
+#include "base/memory/region.h"
 #include "base/text/buf.h"
 #include "granary/types.h"
 #include "graph/user/function.h"

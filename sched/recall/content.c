@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/grow.h"
 #include "base/id.h"
+#include "base/memory/grow.h"
 #include "base/text/buf.h"
 #include "data/file/paths/paths.h"
 #include "graph/graph.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
 #include "base/id.h"
+#include "base/memory/grow.h"
 #include "tile/core/rules.h"
 #include "tile/file/file.h"
 #include "tile/source/table.h"
@@ -14,7 +14,7 @@
 #define OP(name, yields, min_inputs, max_inputs, summary) [GR_TILE_##name] = tile_##name,
 #define OP_WRITTEN(name, yields, min_inputs, max_inputs, summary)
 static tile_rule *const rules[GR_TILE_COUNT] = {
-#include "contract/ops.def"
+#include "contract/ops/ops.def"
 };
 
 /* ---- going on ---- */

@@ -46,7 +46,7 @@ def functions():
     rows = (SOURCE / 'libclient/graph/expr/ops.def').read_text()
     expressions = re.findall(r'^(?:EXPR_OP|FUNCTION)\((\w+), "', rows, re.M)
     windows = re.findall(r'^WINDOW\(\w+, "(\w+)"', (SOURCE / 'libclient/graph/window/functions.def').read_text(), re.M)
-    aggregates = (SOURCE / 'libclient/graph/aggregates.def').read_text()
+    aggregates = (SOURCE / 'libclient/graph/operators/aggregates.def').read_text()
     return ([f'expr:{name}' for name in expressions] + [f'window:{name}' for name in windows] +
             [f'sql:{name}' for name in re.findall(r'^SQL_NAME\(\w+, "(\w+)", \d, \d, AS_IS\)', rows, re.M)] +
             [f'sqlagg:{name}' for name in re.findall(r'^SQL_NAME\("(\w+)"', aggregates, re.M)])

@@ -36,9 +36,8 @@ BEHIND = {
 }
 
 FILES_MOST = 25  # in a folder
-# Folders that are larger, for their files are found by name: pages, headers and tables of many rooms, tests by their names.
-LARGE = {"docs", "include/contract", "libclient/base", "libclient/data", "libclient/graph", "libclient/python/granary", "libclient/python/granary/array",
-         "tests/differ", "tests/fuzz", "tests/integration/store", "tests/python", "tests/unit/plan", "tests/unit/sched", "tests/unit/store"}
+# Folders that are larger, for their files are found by name: pages, modules of one package, tests.
+LARGE = {"docs", "libclient/python/granary", "libclient/python/granary/array", "tests/differ", "tests/python"}
 NO_SOURCE = {"build", "corpus", "fixtures", ".git", "__pycache__", ".mypy_cache", "node_modules"}
 
 source = pathlib.Path(sys.argv[1])

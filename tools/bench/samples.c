@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "bench/bench.h"
 
 int64_t

@@ -117,7 +117,7 @@ static const struct plan_rule {
 } rules[] = {
 #define ITEM(kind, measure)                                         ITEM, GROUP_##kind, GROUP_##measure
 #define AGGREGATE(id, text, second, takes, gives, order, part, ...) [GR_AGGREGATE_##id] = {.how = part},
-#include "graph/aggregates.def"
+#include "graph/operators/aggregates.def"
 #undef ITEM
 };
 

@@ -8,7 +8,7 @@
 #ifndef KERNEL_AGGREGATE_PLAN_H
 #define KERNEL_AGGREGATE_PLAN_H
 
-#include "graph/aggregate.h"
+#include "graph/operators/aggregate.h"
 #include "kernel/core/call.h"
 #include "kernel/keys/keys.h"
 

@@ -1,5 +1,5 @@
 /*
- * Kernels: one function an operator of contract/chunk_ops.def. A kernel reads values, and makes new ones on the heap
+ * Kernels: one function an operator of contract/ops/chunk_ops.def. A kernel reads values, and makes new ones on the heap
  * or where they will stay (data/place.h). It touches neither the store nor the network, but for tables that change
  * (kernel/table). The worker writes values that become objects.
  */
@@ -71,6 +71,6 @@ call_yield_bytes(struct gr_kernel_call *call, size_t i, void *bytes, uint64_t si
 /* One kernel per operator, which takes its parameters as a struct: an operator without one does not link. */
 #define CHUNK_OP(name, text)                                                                                           \
     granary_err kernel_##name(struct gr_kernel_call *call, const struct gr_chunk_##name *params);
-#include "contract/chunk_ops.def"
+#include "contract/ops/chunk_ops.def"
 
 #endif

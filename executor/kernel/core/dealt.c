@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/packed.h"
+#include "data/layout/packed.h"
 #include "kernel/core/scratch.h"
 
 granary_err

@@ -1,5 +1,5 @@
 /*
- * Rows dealt out to parts. A mapper writes one object of packed frames (data/packed.h), a frame a part, with rows in
+ * Rows dealt out to parts. A mapper writes one object of packed frames (data/layout/packed.h), a frame a part, with rows in
  * order within each. A reader is given its part of each mapper. So a shuffle has as many objects as it has mappers.
  */
 #ifndef KERNEL_CORE_DEALT_H

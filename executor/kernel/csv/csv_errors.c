@@ -1,6 +1,6 @@
 /*
  * A record is read twice: here into values that nobody keeps, and only if all of them fit into columns. What is listed has
- * the columns of GR_CSV_LIST (contract/csv_list.h).
+ * the columns of GR_CSV_LIST (contract/ops/csv_list.h).
  */
 #include "kernel/csv/csv_errors.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "contract/csv_list.h"
+#include "contract/ops/csv_list.h"
 #include "data/value/utf8.h"
 #include "graph/schema.h"
 #include "kernel/csv/csv_style.h"

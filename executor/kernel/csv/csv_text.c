@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "data/file/paths/regular.h"
-#include "data/print.h"
+#include "data/print/print.h"
 #include "data/value/utf8.h"
 #include "kernel/core/scratch.h"
 #include "kernel/csv/csv_style.h"

@@ -12,7 +12,7 @@
 #include "data/file/json_record.h"
 #include "data/file/lines.h"
 #include "data/file/paths/regular.h"
-#include "data/print.h"
+#include "data/print/print.h"
 #include "graph/schema.h"
 #include "kernel/core/frame_call.h"
 #include "kernel/csv/csv_put.h"

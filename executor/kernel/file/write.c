@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "data/arrow/arrow.h"
-#include "data/print.h"
+#include "data/print/print.h"
 #include "kernel/core/frame_call.h"
 #include "kernel/file/target.h"
 #include "kernel/parquet/pack.h"

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "data/arrow/arrow.h"
 #include "data/file/paths/hive.h"
-#include "data/print.h"
+#include "data/print/print.h"
 #include "data/text/packing.h"
 #include "kernel/core/dealt.h"
 #include "kernel/core/scratch.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/directory.h"
+#include "data/layout/directory.h"
 #include "kernel/core/call.h"
 
 static uint64_t

@@ -228,7 +228,7 @@ static const struct maker {
 #define ROWS         NULL, NULL, NULL
 
 #define AGGREGATE(id, text, second, takes, gives, order, part, result, ...) [GR_AGGREGATE_##id] = {result},
-#include "graph/aggregates.def"
+#include "graph/operators/aggregates.def"
 };
 
 static granary_err

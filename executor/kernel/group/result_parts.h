@@ -53,7 +53,7 @@ making_divisor(const struct making *making)
 granary_err result_column(const struct group_plan *plan, const struct group_table *table, size_t i,
                           const int64_t *order, size_t count, struct gr_column *ret_column);
 
-/* ---- what graph/aggregates.def names: result_column.c, result_lists.c ---- */
+/* ---- what graph/operators/aggregates.def names: result_column.c, result_lists.c ---- */
 
 /* The column of `count` groups, in this order. Errors: ENOMEM · EFULL */
 typedef granary_err
@@ -67,7 +67,7 @@ granary_err make_of_lists(struct making *making);
 #define COLUMN(name) making_column make_##name;
 #define ROWS
 #define AGGREGATE(id, text, second, takes, gives, order, part, result, ...) result
-#include "graph/aggregates.def"
+#include "graph/operators/aggregates.def"
 #undef VALUES
 #undef LIST
 #undef COLUMN

@@ -1,5 +1,5 @@
 /*
- * Shuffles: the rows of a chunk are dealt out to parts, which become packed frames in one object (data/packed.h). So
+ * Shuffles: the rows of a chunk are dealt out to parts, which become packed frames in one object (data/layout/packed.h). So
  * there are only as many objects as mappers and reducers together.
  *
  *   shuffle_split   by the hash of keys (equal keys of any dtype that joins compare go to the same part), or by a
@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "contract/int128.h"
-#include "data/packed.h"
+#include "data/layout/packed.h"
 #include "data/texts.h"
 #include "kernel/core/dealt.h"
 #include "kernel/core/gather.h"

@@ -1,5 +1,5 @@
 /*
- * A loop for every function of contract/tensor_complex.def: it is written once and made for both sizes of numbers. A
+ * A loop for every function of contract/ops/tensor_complex.def: it is written once and made for both sizes of numbers. A
  * function without a loop does not compile. Where NumPy has a formula of its own it is NumPy's.
  */
 #include "kernel/tensor/complex_map.h"
@@ -192,7 +192,7 @@ typedef void map_kernel(void *out, const void *a, const void *b, const void *c, 
 
 static map_kernel *const kernels[GR_MAP_COUNT][2] = {
 #define TENSOR_COMPLEX_FUNCTION(name, gives) [GR_MAP_##name] = {name##_C, name##_Z},
-#include "contract/tensor_complex.def"
+#include "contract/ops/tensor_complex.def"
     [GR_MAP_where] = {where_C, where_Z}};
 
 void

@@ -5,7 +5,7 @@
 #include "kernel/simd/tensor/tensor_map.h"
 
 /*
- * out[i] = function(a[i], b[i], c[i]) in lane C or Z, of a function that contract/tensor_complex.def names, or where.
+ * out[i] = function(a[i], b[i], c[i]) in lane C or Z, of a function that contract/ops/tensor_complex.def names, or where.
  * Floats that it gives are of lane F or D, bools of lane I.
  */
 void complex_map_apply(enum gr_map_function function, enum gr_lane lane, void *out, const void *a, const void *b,

@@ -2,7 +2,7 @@
  * Element-wise programs: a few instructions over broadcast tensors, evaluated a block of elements at a time so that
  * what lies between them never leaves the cache.
  *
- * Text: a list of instructions. Each is a function of contract/tensor_functions.def (or where, astype:DTYPE) and its
+ * Text: a list of instructions. Each is a function of contract/ops/tensor_functions.def (or where, astype:DTYPE) and its
  * operands, separated by spaces. $k is input k, and %j the result of instruction j. #5, #2.5, #nan, #true are
  * numbers. The last instruction's result is the program's.
  */

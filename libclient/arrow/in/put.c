@@ -5,7 +5,7 @@
 
 #include "arrow/in/in.h"
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "object/object.h"
 
 static granary_err

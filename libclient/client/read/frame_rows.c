@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "client/read.h"
 #include "data/arrow/arrow.h"
-#include "data/directory.h"
+#include "data/layout/directory.h"
 #include "granary/frame.h"
 #include "object/object.h"
 

@@ -10,7 +10,7 @@
 #include "base/id.h"
 #include "base/sized.h"
 #include "base/text/buf.h"
-#include "data/directory.h"
+#include "data/layout/directory.h"
 #include "object/object.h"
 
 /* A call, and what the last request was about: the next one is often about the same target. */

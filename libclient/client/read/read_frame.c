@@ -10,7 +10,7 @@
 #include "client/read.h"
 #include "data/frame.h"
 #include "data/value/bits.h"
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 
 /* Rows of a spilled frame that are so near to each other are read together. */
 #define GAP_ROWS 1024

@@ -15,7 +15,7 @@
 #include "data/frame.h"
 
 /* Sizes of the object that holds a frame: data is the Arrow file, meta the column directory and zone map
- * (data/directory.h). */
+ * (data/layout/directory.h). */
 granary_err gr_arrow_measure(const granary_frame *frame, uint64_t *ret_data_size, uint64_t *ret_meta_size);
 /* Write what was measured. meta NULL: the file only; values are not looked at for a zone map. */
 void gr_arrow_write(const granary_frame *frame, void *data, void *meta);

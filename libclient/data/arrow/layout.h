@@ -3,8 +3,8 @@
 #define DATA_ARROW_LAYOUT_H
 
 #include "data/arrow/format.h"
-#include "data/directory.h"
-#include "data/flat.h"
+#include "data/layout/directory.h"
+#include "data/layout/flat.h"
 
 #define ARROW_PREFIX 8 /* of a message: continuation, length */
 

@@ -13,8 +13,8 @@
 #include "base/text/buf.h"
 #include "data/arrow/arrow.h"
 #include "data/arrow/streamed.h"
-#include "data/directory.h"
-#include "data/flat.h"
+#include "data/layout/directory.h"
+#include "data/layout/flat.h"
 
 /* How much larger compressed batches are taken to be, where chunks are cut before anything is read. */
 #define INFLATION 2

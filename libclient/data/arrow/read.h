@@ -7,8 +7,8 @@
 #include "base/text/buf.h"
 #include "contract/int128.h"
 #include "data/arrow/format.h"
-#include "data/flat.h"
 #include "data/frame.h"
+#include "data/layout/flat.h"
 
 enum { ARROW_NESTED_MOST = 64 }; /* as in Arrow's own readers */
 

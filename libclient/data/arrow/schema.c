@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "contract/dtypes.h"
 #include "data/arrow/read.h"
 

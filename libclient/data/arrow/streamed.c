@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/text/buf.h"
 #include "data/arrow/format.h"
-#include "data/flat.h"
+#include "data/layout/flat.h"
 
 enum { BLOCK = 64 << 10, METADATA_MOST = 64 << 20, LIST_DICTIONARIES = 0, LIST_BATCHES = 1 };
 

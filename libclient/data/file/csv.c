@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "contract/csv_list.h"
+#include "contract/ops/csv_list.h"
 #include "data/file/format.h"
 #include "data/file/guess.h"
 #include "data/file/names.h"
-#include "data/print.h"
+#include "data/print/print.h"
 #include "data/text/header.h"
 #include "data/text/sniff.h"
 #include "data/value/utf8.h"

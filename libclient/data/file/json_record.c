@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "base/text/text.h"
 #include "data/file/guess.h"
 #include "data/value/bytes.h"

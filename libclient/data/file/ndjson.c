@@ -9,7 +9,7 @@
 #include "data/file/format.h"
 #include "data/file/json_record.h"
 #include "data/file/lines.h"
-#include "data/print.h"
+#include "data/print/print.h"
 
 /* ---- columns ---- */
 

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/id.h"
-#include "graph/nearest.h"
 #include "graph/node.h"
+#include "graph/operators/nearest.h"
 #include "graph/order.h"
 #include "graph/user/user.h"
 

@@ -1,5 +1,5 @@
 /*
- * Chunk graphs: what a user submits with Graph.level CHUNK. Nodes are operators of contract/chunk_ops.def on chunks; an
+ * Chunk graphs: what a user submits with Graph.level CHUNK. Nodes are operators of contract/ops/chunk_ops.def on chunks; an
  * input is "NODE" (its first output), "NODE:OUTPUT" or "object:ID".
  */
 #ifndef GRAPH_CHUNK_GRAPH_H

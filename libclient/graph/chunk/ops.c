@@ -7,7 +7,7 @@
 static const char *const names[] = {
 #define CHUNK_OP(name, text)      #name,
 #define CHUNK_USER_OP(name, text) #name,
-#include "contract/chunk_ops.def"
+#include "contract/ops/chunk_ops.def"
     "object",
     "alias",
 };
@@ -15,7 +15,7 @@ static const char *const names[] = {
 static const char *const texts[] = {
 #define CHUNK_OP(name, text)      text,
 #define CHUNK_USER_OP(name, text) text,
-#include "contract/chunk_ops.def"
+#include "contract/ops/chunk_ops.def"
     "ids; nothing -> objects that are there",
     "objects -> as many, which stand for them",
 };
@@ -28,7 +28,7 @@ static struct gr_param_info params[] = {
      .offset = offsetof(struct gr_chunk_##op_name, param_name),                                                        \
      GR_NEED_##param_need,                                                                                             \
      .summary = "see chunk_ops.def"},
-#include "contract/chunk_ops.def"
+#include "contract/ops/chunk_ops.def"
 };
 
 const char *

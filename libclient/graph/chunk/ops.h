@@ -1,4 +1,4 @@
-/* The operators on chunks and their parameters, from contract/chunk_ops.def. */
+/* The operators on chunks and their parameters, from contract/ops/chunk_ops.def. */
 #ifndef GRAPH_CHUNK_OPS_H
 #define GRAPH_CHUNK_OPS_H
 
@@ -7,7 +7,7 @@
 enum gr_chunk_op {
 #define CHUNK_OP(name, text)      GR_CHUNK_##name,
 #define CHUNK_USER_OP(name, text) GR_CHUNK_##name,
-#include "contract/chunk_ops.def"
+#include "contract/ops/chunk_ops.def"
     GR_CHUNK_object, /* nothing to run: its outputs are objects that are there, named by the attribute "ids" */
     GR_CHUNK_alias,  /* other names for its inputs, one an output: no kernel either */
     GR_CHUNK_COUNT
@@ -47,7 +47,7 @@ gr_chunk_op_answers(enum gr_chunk_op op)
     switch (op) {
 #define CHUNK_USER_OP(name, text)
 #define CHUNK_ASK(name, text) case GR_CHUNK_##name:
-#include "contract/chunk_ops.def"
+#include "contract/ops/chunk_ops.def"
         return true;
     default:
         return false;

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "graph/expr/parser.h"
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 
 static bool
 is_reserved(const struct parser *parser, const struct token *token)

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "graph/expr/parser.h"
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 
 /* A name, and the operands that the function has under any of its names. */
 struct function {

@@ -74,7 +74,7 @@ infer_read_axes(const Granary__Attr *axes, int dims, bool ret_reduced[8])
 #define TENSOR_UNARY(name, rule, summary)                                                                              \
     const struct gr_operator gr_op_##name = {.traits = GR_OP_TAKES_UNSIZED, .check = gr_map_check, .infer = infer_map};
 #define TENSOR_BINARY(name, rule, summary) TENSOR_UNARY(name, rule, summary)
-#include "contract/tensor_functions.def"
+#include "contract/ops/tensor_functions.def"
 TENSOR_UNARY(astype, , )
 TENSOR_UNARY(where, , )
 TENSOR_UNARY(clip, , )
@@ -128,7 +128,7 @@ infer_reduce(const struct gr_node *node, const struct gr_node_type *const *input
 #define TENSOR_REDUCTION(name, how, gives, summary)                                                                    \
     const struct gr_operator gr_op_##name = {                                                                          \
         .traits = GR_REDUCE_BY_##how == GR_REDUCE_BY_ARG ? 0 : GR_OP_TAKES_UNSIZED, .infer = infer_reduce};
-#include "contract/tensor_reductions.def"
+#include "contract/ops/tensor_reductions.def"
 #undef TENSOR_REDUCTION
 
 /* ---- a reduction in two halves ---- */
@@ -294,7 +294,7 @@ infer_view(const struct gr_node *node, const struct gr_node_type *const *inputs,
 
 #define TENSOR_VIEW(name, min, max, summary)    const struct gr_operator gr_op_##name = {.infer = infer_view};
 #define TENSOR_INDEXED(name, min, max, summary) /* rewrite/positions.c */
-#include "contract/tensor_views.def"
+#include "contract/ops/tensor_views.def"
 #undef TENSOR_VIEW
 
 granary_err

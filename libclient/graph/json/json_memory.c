@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/region.h"
+#include "base/memory/region.h"
 
 struct run {
     struct gr_region *region;

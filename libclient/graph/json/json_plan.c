@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/region.h"
+#include "base/memory/region.h"
 #include "graph_json/json_memory.h"
 #include "graph_json/json_value.h"
 

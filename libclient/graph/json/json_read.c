@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "graph/graph.h"
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 #include "graph/ops.h"
 #include "graph_json/json.h"
 #include "graph_json/json_memory.h"

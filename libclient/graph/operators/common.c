@@ -8,7 +8,7 @@
 
 static const struct gr_operator *const operators[GR_TILE_COUNT] = {
 #define OP(name, yields, min_inputs, max_inputs, summary) [GR_TILE_##name] = &gr_op_##name,
-#include "contract/ops.def"
+#include "contract/ops/ops.def"
 };
 
 const struct gr_operator *

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/aggregate.h"
+#include "graph/operators/aggregate.h"
 #include "graph/operators/private.h"
 #include "graph/rewrite/frame/keys.h"
 #include "graph/rewrite/rewrite.h"

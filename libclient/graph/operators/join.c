@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/concat.h"
 #include "graph/join.h"
+#include "graph/operators/concat.h"
 #include "graph/operators/private.h"
 #include "graph/rewrite/frame/keys.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "base/text/buf.h"
 #include "data/frame.h"
 #include "graph/expr.h"

@@ -40,7 +40,7 @@ struct rewrite {
 struct gr_node *rewrite_fail(struct rewrite *x, const char *format, ...) __attribute__((format(printf, 2, 3)));
 struct gr_node *rewrite_no_memory(struct rewrite *x);
 
-/* ---- what is there: inputs and parameters, which have the defaults of contract/ops.def ---- */
+/* ---- what is there: inputs and parameters, which have the defaults of contract/ops/ops.def ---- */
 
 struct gr_node *rewrite_input(const struct rewrite *x, size_t k);
 size_t rewrite_inputs(const struct rewrite *x);

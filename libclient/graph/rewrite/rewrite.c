@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "base/text/buf.h"
 #include "graph/node.h"
 #include "graph/rewrite/private.h"

@@ -18,7 +18,7 @@
 static const signed char function_of[GR_TILE_COUNT] = {/* plus 1; 0: none */
 #define TENSOR_UNARY(name, rule, summary)  [GR_TILE_##name] = GR_MAP_##name + 1,
 #define TENSOR_BINARY(name, rule, summary) [GR_TILE_##name] = GR_MAP_##name + 1,
-#include "contract/tensor_functions.def"
+#include "contract/ops/tensor_functions.def"
 #undef TENSOR_UNARY
 #undef TENSOR_BINARY
                                                        [GR_TILE_astype] = GR_MAP_astype + 1,
@@ -26,7 +26,7 @@ static const signed char function_of[GR_TILE_COUNT] = {/* plus 1; 0: none */
 
 static const signed char reduction_of[GR_TILE_COUNT] = {
 #define TENSOR_REDUCTION(name, how, gives, summary) [GR_TILE_##name] = GR_REDUCE_##name + 1,
-#include "contract/tensor_reductions.def"
+#include "contract/ops/tensor_reductions.def"
 #undef TENSOR_REDUCTION
 };
 

@@ -31,7 +31,7 @@ enum complex { COMPLEX_REFUSED, COMPLEX_SAME, COMPLEX_REAL, COMPLEX_TRUTH };
 /* What functions give of complex numbers. */
 static const unsigned char complex_gives[GR_MAP_COUNT] = {
 #define TENSOR_COMPLEX_FUNCTION(name, gives) [GR_MAP_##name] = COMPLEX_##gives,
-#include "contract/tensor_complex.def"
+#include "contract/ops/tensor_complex.def"
     [GR_MAP_where] = COMPLEX_SAME};
 
 static const struct {
@@ -41,7 +41,7 @@ static const struct {
 } functions[GR_MAP_COUNT] = {
 #define TENSOR_UNARY(name, rule, summary)  [GR_MAP_##name] = {#name, 1, RULE_##rule},
 #define TENSOR_BINARY(name, rule, summary) [GR_MAP_##name] = {#name, 2, RULE_##rule},
-#include "contract/tensor_functions.def"
+#include "contract/ops/tensor_functions.def"
 #undef TENSOR_UNARY
 #undef TENSOR_BINARY
     [GR_MAP_astype] = {"astype", 1, RULE_ASTYPE},
@@ -339,7 +339,7 @@ static const struct {
     enum gives gives;
 } reductions[GR_REDUCE_COUNT] = {
 #define TENSOR_REDUCTION(name, how, gives, summary) [GR_REDUCE_##name] = {#name, GR_REDUCE_BY_##how, GIVES_##gives},
-#include "contract/tensor_reductions.def"
+#include "contract/ops/tensor_reductions.def"
 #undef TENSOR_REDUCTION
 };
 

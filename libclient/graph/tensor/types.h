@@ -12,11 +12,11 @@
 
 #include "graph/dtype_class.h"
 
-/* The functions of contract/tensor_functions.def, and a few that are not operators of one shape. */
+/* The functions of contract/ops/tensor_functions.def, and a few that are not operators of one shape. */
 enum gr_map_function {
 #define TENSOR_UNARY(name, rule, summary)  GR_MAP_##name,
 #define TENSOR_BINARY(name, rule, summary) GR_MAP_##name,
-#include "contract/tensor_functions.def"
+#include "contract/ops/tensor_functions.def"
 #undef TENSOR_UNARY
 #undef TENSOR_BINARY
     GR_MAP_astype, /* to the dtype that is named with it */
@@ -31,7 +31,7 @@ enum gr_map_function gr_map_find(const char *name, size_t length);
 
 /* bool, integers and floats: what all operators take. */
 bool gr_tensor_dtype_good(granary_dtype dtype);
-/* The same and complex numbers, which operators take that contract/tensor_complex.def names. */
+/* The same and complex numbers, which operators take that contract/ops/tensor_complex.def names. */
 bool gr_tensor_dtype_valid(granary_dtype dtype);
 /* A tensor's dtype of a name; GRANARY_NULLTYPE when there is none. */
 granary_dtype gr_tensor_dtype_parse(const char *name);
@@ -80,7 +80,7 @@ granary_err gr_map_types(enum gr_map_function function, const struct gr_map_oper
 
 enum gr_reduction {
 #define TENSOR_REDUCTION(name, how, gives, summary) GR_REDUCE_##name,
-#include "contract/tensor_reductions.def"
+#include "contract/ops/tensor_reductions.def"
 #undef TENSOR_REDUCTION
     GR_REDUCE_COUNT
 };

@@ -29,7 +29,7 @@ void view_same_shape(struct view_making *m);
 
 /* The operators, by name. Errors: EINVAL, ENOMEM */
 #define TENSOR_VIEW(name, min, max, summary) granary_err view_make_##name(struct view_making *m);
-#include "contract/tensor_views.def"
+#include "contract/ops/tensor_views.def"
 #undef TENSOR_VIEW
 
 #endif

@@ -119,7 +119,7 @@ gr_view_make(enum gr_tile_op op, Granary__Attr *const *attrs, size_t attr_count,
 #define TENSOR_VIEW(name, min, max, summary)                                                                           \
     case GR_TILE_##name:                                                                                               \
         return view_make_##name(&m);
-#include "contract/tensor_views.def"
+#include "contract/ops/tensor_views.def"
 #undef TENSOR_VIEW
     default:
         return gr_fail(GRANARY_EUNSUPPORTED, "it does more than move elements");

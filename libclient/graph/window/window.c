@@ -13,7 +13,7 @@
 #include "data/frame.h"
 #include "graph/dtype_class.h"
 #include "graph/expr.h"
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 #include "graph/tensor/types.h"
 #include "graph/window/frame.h"
 

@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "base/error.h"
-#include "base/grow.h"
 #include "base/id.h"
+#include "base/memory/grow.h"
 #include "base/sized.h"
 
 /* Looks at a store that serves; what every one of them found is reported. */

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "inspect/check/check.h"
 #include "spill/image.h"
 #include "spill/spill.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "mutable/core/index.h"
 
 #define SLAB_LEAST ((uint64_t)4 << 10)

@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/fault/fault.h"
-#include "base/grow.h"
 #include "base/id.h"
+#include "base/memory/grow.h"
 #include "mutable/core/lane.h"
 #include "mutable/durable/merge.h"
 #include "mutable/durable/piece.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
 #include "base/id.h"
+#include "base/memory/grow.h"
 #include "data/arrow/arrow.h"
 #include "mutable/core/kept.h"
 #include "mutable/durable/ids.h"

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/fault/fault.h"
-#include "base/grow.h"
 #include "base/id.h"
+#include "base/memory/grow.h"
 #include "data/arrow/arrow.h"
 #include "granary/hold.h"
 #include "mutable/core/kept.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "base/sized.h"
 #include "data/arrow/arrow.h"
 #include "data/caller.h"

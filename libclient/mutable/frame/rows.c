@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "data/arrow/arrow.h"
-#include "data/directory.h"
+#include "data/layout/directory.h"
 
 /* Chunks grow with what their writer writes: one that appends a row and leaves takes little. */
 #define CHUNK_LEAST ((uint64_t)4 << 10)

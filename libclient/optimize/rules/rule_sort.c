@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "graph/aggregate.h"
+#include "graph/operators/aggregate.h"
 #include "optimize/rules.h"
 
 /* ---- sorted already ---- */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "data/value/bits.h"
 #include "parquet/write/private.h"
 #include "parquet/write/thrift_out.h"

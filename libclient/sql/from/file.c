@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "data/file/sketch.h"
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 #include "graph/ops.h"
 #include "sql/block.h"
 

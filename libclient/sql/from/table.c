@@ -10,7 +10,7 @@
 #include "base/id.h"
 #include "data/file/format.h"
 #include "granary/mutable.h"
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 #include "sql/execute/stored.h"
 #include "sql/from/table.h"
 #include "sql/from/view.h"

@@ -10,7 +10,7 @@
 #include <strings.h>
 
 #include "base/error.h"
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 #include "sql/from/view.h"
 #include "sql/parse/dialect/dialect.h"
 #include "sql/select/first.h"

@@ -162,7 +162,7 @@ sql_takes_two(const char *function)
         bool two;
     } rows[] = {
 #define AGGREGATE(id, text, second, ...) {text, second},
-#include "graph/aggregates.def"
+#include "graph/operators/aggregates.def"
     };
     size_t at = 0;
 

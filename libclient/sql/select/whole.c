@@ -2,7 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "data/print.h"
+#include "data/print/print.h"
 #include "sql/block.h"
 
 static struct sql_expr *

@@ -1,5 +1,5 @@
 /*
- * The chunk graph: operators of contract/chunk_ops.def and which output of which feeds which. Operators stand in
+ * The chunk graph: operators of contract/ops/chunk_ops.def and which output of which feeds which. Operators stand in
  * topological order and are never removed; a number names one for good. Built for millions of them: no allocation
  * each, attributes in sets that many operators share.
  *

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "tile/core/rules.h"
 
 /* Pieces that are there already are looked at by one operator, so many at a time. */

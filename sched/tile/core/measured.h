@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/region.h"
+#include "base/memory/region.h"
 #include "graph/schema.h"
 
 /* Integers, dates, timestamps, durations, bools: integer. Floats: real. Strings: the first 8 bytes, zero-padded: no

@@ -41,7 +41,7 @@ struct waiting {
     size_t piece;
 };
 
-/* Tile step i, whose inputs are tiled. Errors without the node's name. One for every operator of contract/ops.def that is not written as
+/* Tile step i, whose inputs are tiled. Errors without the node's name. One for every operator of contract/ops/ops.def that is not written as
  * others. */
 struct tiling;
 typedef granary_err tile_rule(struct tiling *t, size_t i);
@@ -93,7 +93,7 @@ tile_element_bytes(const struct tiling *t)
 
 #define OP(name, yields, min_inputs, max_inputs, summary) tile_rule tile_##name;
 #define OP_WRITTEN(name, yields, min_inputs, max_inputs, summary)
-#include "contract/ops.def"
+#include "contract/ops/ops.def"
 
 /* How many inputs an operator reads when many pieces become one, level by level. */
 #define TILE_FAN_IN 8

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "contract/csv_list.h"
+#include "contract/ops/csv_list.h"
 #include "data/file/guess.h"
 #include "data/file/names.h"
 

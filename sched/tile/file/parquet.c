@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "data/file/paths/regular.h"
 #include "data/frame.h"
 #include "parquet/parquet.h"

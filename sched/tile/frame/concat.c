@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/text/buf.h"
-#include "graph/concat.h"
 #include "graph/expr.h"
+#include "graph/operators/concat.h"
 #include "tile/core/rules.h"
 
 /* ---- one below the other ---- */

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/text/buf.h"
-#include "graph/aggregate.h"
 #include "graph/expr.h"
+#include "graph/operators/aggregate.h"
 #include "tile/frame/group.h"
 #include "tile/frame/sorted.h"
 

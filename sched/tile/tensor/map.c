@@ -168,7 +168,7 @@ tile_map(struct tiling *t, size_t i)
 #define MAP(name)                          TILE_AS(name, tile_map(t, i))
 #define TENSOR_UNARY(name, rule, summary)  MAP(name)
 #define TENSOR_BINARY(name, rule, summary) MAP(name)
-#include "contract/tensor_functions.def"
+#include "contract/ops/tensor_functions.def"
 #undef TENSOR_UNARY
 #undef TENSOR_BINARY
 MAP(astype)

@@ -372,5 +372,5 @@ tile_bincount(struct tiling *t, size_t i)
 }
 
 #define TENSOR_REDUCTION(name, how, gives, summary) TILE_AS(name, tile_reduce(t, i))
-#include "contract/tensor_reductions.def"
+#include "contract/ops/tensor_reductions.def"
 #undef TENSOR_REDUCTION

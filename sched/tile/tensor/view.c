@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "graph/view/view.h"
 #include "tile/core/rules.h"
 
@@ -404,5 +404,5 @@ tile_shuffle_axis(struct tiling *t, size_t i)
 }
 
 #define TENSOR_VIEW(name, min, max, summary) TILE_AS(name, tile_view(t, i))
-#include "contract/tensor_views.def"
+#include "contract/ops/tensor_views.def"
 #undef TENSOR_VIEW

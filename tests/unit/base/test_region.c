@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "base/region.h"
+#include "base/memory/region.h"
 
 static void
 what_is_allocated_does_not_overlap(void **state)

@@ -11,8 +11,8 @@
 
 #include "base/fd.h"
 #include "data/arrow/arrow.h"
-#include "data/directory.h"
-#include "data/print.h"
+#include "data/layout/directory.h"
+#include "data/print/print.h"
 #include "frames.h"
 
 /* Look at every value of a frame. */

@@ -10,7 +10,7 @@
 
 #include "contract/int128.h"
 #include "data/arrow/arrow.h"
-#include "data/directory.h"
+#include "data/layout/directory.h"
 #include "frames.h"
 
 static const char *const birds[] = {"owl", "elk", "owl", "", "größe", "owl", "elk", "", "owl", "elk", "owl", "owl"};

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "data/directory.h"
-#include "data/print.h"
+#include "data/layout/directory.h"
+#include "data/print/print.h"
 #include "frames.h"
 
 static struct gr_directory_column

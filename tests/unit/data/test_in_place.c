@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "data/arrow/arrow.h"
-#include "data/directory.h"
+#include "data/layout/directory.h"
 #include "data/place.h"
 #include "frames.h"
 

@@ -10,8 +10,8 @@
 
 #include "data/arrow/arrow.h"
 #include "data/caller.h"
-#include "data/directory.h"
-#include "data/print.h"
+#include "data/layout/directory.h"
+#include "data/print/print.h"
 #include "frames.h"
 
 /* [1, NULL, 3], [], NULL, [4, 5] of what items there are; takes them. */

@@ -13,7 +13,7 @@
 #include "data/arrow/arrow.h"
 #include "data/file/paths/hive.h"
 #include "data/file/paths/paths.h"
-#include "data/print.h"
+#include "data/print/print.h"
 #include "data/tensor.h"
 #include "frames.h"
 #include "support/allocations.h"

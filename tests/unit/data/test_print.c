@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "data/format.h"
-#include "data/print.h"
+#include "data/print/print.h"
 #include "frames.h"
 
 static void

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/text/text.h"
-#include "data/print.h"
+#include "data/print/print.h"
 #include "data/value/utf8.h"
 #include "frames.h"
 

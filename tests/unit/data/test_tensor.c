@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "data/frame.h"
-#include "data/print.h"
+#include "data/print/print.h"
 #include "data/tensor.h"
 
 static void

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "graph/aggregate.h"
 #include "graph/join.h"
+#include "graph/operators/aggregate.h"
 #include "support.h"
 
 static Granary__Attr *

@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "graph/aggregate.h"
 #include "graph/chunk/graph.h"
 #include "graph/expr.h"
 #include "graph/graph.h"
+#include "graph/operators/aggregate.h"
 #include "graph_json/json.h"
 #include "support.h"
 #include "support/allocations.h"

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 #include "graph/schema.h"
 #include "support.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "data/arrow/arrow.h"
-#include "data/print.h"
+#include "data/print/print.h"
 #include "granary/types.h"
 
 uint64_t

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/packed.h"
+#include "data/layout/packed.h"
 
 static const char every_aggregate[] =
     "size=size;count=count(real);sum=sum(real);mean=mean(real);min=min(real);max=max(real);wsum=sum(wide);"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/aggregate.h"
 #include "graph/expr.h"
+#include "graph/operators/aggregate.h"
 #include "graph/window.h"
 
 /* A column a dtype, called like it, with a value and a null. */
@@ -241,7 +241,7 @@ try_every_aggregate(const granary_frame *frame)
         const char *second;
     } rows[] = {
 #define AGGREGATE(id, text, second, ...) {text, second},
-#include "graph/aggregates.def"
+#include "graph/operators/aggregates.def"
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "data/packed.h"
+#include "data/layout/packed.h"
 
 /* Frame i of packed ones, opened as an executor does it. */
 static granary_err

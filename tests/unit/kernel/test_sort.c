@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/packed.h"
+#include "data/layout/packed.h"
 #include "kernel/sort/sort.h"
 
 /* Order of two rows by one column, the plain way: from the values as they print. */

@@ -8,7 +8,7 @@
 
 #include "schema/granary.pb-c.h"
 
-/* The state behind a byte; *ret_ends: a record ends with it. States as in contract/chunk_ops.def. */
+/* The state behind a byte; *ret_ends: a record ends with it. States as in contract/ops/chunk_ops.def. */
 uint32_t reference_step(uint32_t state, char byte, char delimiter, bool *ret_ends);
 
 /* The answer of csv_split, to be freed with granary__csv_split__free_unpacked(). */

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "data/packed.h"
+#include "data/layout/packed.h"
 
 /* Every value made in a world, until it ends: later ones may borrow from earlier ones. */
 struct values {

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/id.h"
-#include "base/region.h"
+#include "base/memory/region.h"
 #include "graph/chunk/ops.h"
 #include "graph/graph.h"
 #include "graph_json/json.h"
@@ -141,7 +141,7 @@ world_ops(const struct world *world, const char *op)
     return 0;
 }
 
-/* What the planner gives an operator is what a chunk graph may give it: contract/chunk_ops.def is complete. */
+/* What the planner gives an operator is what a chunk graph may give it: contract/ops/chunk_ops.def is complete. */
 static void
 check_params(const Granary__ChunkOp *op)
 {

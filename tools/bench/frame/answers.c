@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "bench/frame/analytics.h"
 
 void

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "cli/command/arguments.h"
 #include "cli/print/json.h"
 #include "data/value/utf8.h"

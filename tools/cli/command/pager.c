@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cli/command/cli.h"
-#include "data/print.h"
+#include "data/print/print.h"
 
 /* Quit where it fits after all, colours, no wrapping, and what was shown stays. */
 #define PAGER "less -SRFX"

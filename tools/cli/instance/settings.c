@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "cli/instance/logs.h"
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 #include "options/config.h"
 
 #define VARIABLE_MAX 64

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/spare.h"
+#include "base/memory/spare.h"
 #include "cli/objects/read_whole.h"
 #include "cli/scheduler/scheduler.h"
 #include "cli/work/progress.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "cli/objects/slice.h"
 
 #define LIST_MOST ((int64_t)1 << 24)

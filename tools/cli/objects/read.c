@@ -11,7 +11,7 @@
 #include "cli/objects/read_whole.h"
 #include "cli/objects/slice.h"
 #include "cli/print/output.h"
-#include "data/print.h"
+#include "data/print/print.h"
 
 #define REPLACED_MAX 100 /* times a table is looked up again that was replaced while it was read */
 

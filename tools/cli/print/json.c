@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text/buf.h"
-#include "data/print.h"
+#include "data/print/print.h"
 
 static FILE *
 out_of(const struct json *json)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "data/print.h"
+#include "data/print/print.h"
 #include "data/text/packing.h"
 
 /* A table on a terminal shows the ends of a long result; files and --csv get all. */

@@ -35,7 +35,7 @@ static const char *const keywords[] = {
  * asked for. */
 static const char *const gathered[] = {
 #define SQL_NAME(name, becomes) name,
-#include "graph/aggregates.def"
+#include "graph/operators/aggregates.def"
 #define SQL_NAME(name) name,
 #include "graph/window/functions.def"
     "any_value", "arg_max", "arg_min", "array_agg",     "first",         "group_concat",

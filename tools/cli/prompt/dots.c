@@ -11,7 +11,7 @@
 #include "cli/print/output.h"
 #include "cli/prompt/names.h"
 #include "cli/prompt/shell.h"
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 
 struct dot {
     const char *name;

@@ -34,7 +34,7 @@ static const struct row aggregates[] = {
 #define LIST    "a list of that of x"
 
 #define AGGREGATE(id, text, second, takes, gives, order, part, result, summary) {text, second, 0, gives, summary},
-#include "graph/aggregates.def"
+#include "graph/operators/aggregates.def"
 };
 #undef PRODUCT
 #undef MEAN

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "kernel/parquet/values.h"
 
 granary_err

@@ -1,5 +1,5 @@
 /*
- * A loop for every function of contract/tensor_functions.def and each lane its rule has. The table of loops is made
+ * A loop for every function of contract/ops/tensor_functions.def and each lane its rule has. The table of loops is made
  * from the rules: a function without a loop for such a lane does not compile.
  */
 #include "kernel/simd/tensor/tensor_map.h"
@@ -293,7 +293,7 @@ typedef void map_kernel(void *out, const void *a, const void *b, const void *c, 
 static map_kernel *const kernels[GR_MAP_COUNT][4] = {
 #define TENSOR_UNARY(name, rule, summary)  LANES_##rule(name),
 #define TENSOR_BINARY(name, rule, summary) LANES_##rule(name),
-#include "contract/tensor_functions.def"
+#include "contract/ops/tensor_functions.def"
 #undef TENSOR_UNARY
 #undef TENSOR_BINARY
     ALL_LANES(where),

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 
 #define ALTERNATIVES_MOST 1024    /* that braces may make of a pattern */
 #define PATTERN_MOST      8192    /* bytes */

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "base/spare.h"
+#include "base/memory/spare.h"
 #include "data/arrow/streamed.h"
 #include "data/file/guess.h"
 #include "data/text/unpack.h"

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/grow.h"
+#include "base/memory/grow.h"
 #include "data/frame.h"
-#include "graph/aggregate.h"
 #include "graph/dtype_class.h"
 #include "graph/expr.h"
 #include "graph/join.h"
+#include "graph/operators/aggregate.h"
 #include "graph/rewrite/private.h"
 #include "graph/window.h"
 

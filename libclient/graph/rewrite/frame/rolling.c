@@ -9,7 +9,7 @@
 
 static const char *const names[] = {
 #define AGGREGATE(id, text, ...) text,
-#include "graph/aggregates.def"
+#include "graph/operators/aggregates.def"
 };
 
 struct rolling {

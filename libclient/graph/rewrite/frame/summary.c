@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "data/frame.h"
-#include "graph/aggregate.h"
 #include "graph/dtype_class.h"
+#include "graph/operators/aggregate.h"
 #include "graph/rewrite/private.h"
 
 /* ---- counts of each column ---- */

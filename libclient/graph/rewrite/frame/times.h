@@ -2,7 +2,7 @@
 #ifndef GRAPH_REWRITE_FRAME_TIMES_H
 #define GRAPH_REWRITE_FRAME_TIMES_H
 
-#include "graph/aggregate.h"
+#include "graph/operators/aggregate.h"
 #include "graph/rewrite/private.h"
 
 /* One of them is 0. */

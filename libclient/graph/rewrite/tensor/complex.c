@@ -16,7 +16,7 @@ enum how {
 static const unsigned char how_of[GR_TILE_COUNT] = {
 #define TENSOR_COMPLEX_FUNCTION(name, gives) [GR_TILE_##name] = OWN,
 #define TENSOR_COMPLEX_OPERATOR(name, how)   [GR_TILE_##name] = how,
-#include "contract/tensor_complex.def"
+#include "contract/ops/tensor_complex.def"
 };
 
 bool

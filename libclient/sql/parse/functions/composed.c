@@ -42,7 +42,7 @@ composed_call(const struct call *c, enum sql_kind kind, const char *text, struct
     return expr;
 }
 
-/* An aggregate by its name in graph/aggregates.def. */
+/* An aggregate by its name in graph/operators/aggregates.def. */
 struct sql_expr *
 composed_aggregate(const struct call *c, const char *name, struct sql_expr *const *args, size_t count)
 {

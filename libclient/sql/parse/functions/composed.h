@@ -36,7 +36,7 @@ composed_call(const struct call *c, enum sql_kind kind, const char *text, struct
     composed_call(c, kind, text, (struct sql_expr *const[]){__VA_ARGS__},                                              \
                   sizeof((struct sql_expr *const[]){__VA_ARGS__}) / sizeof(struct sql_expr *))
 
-/* An aggregate by its name in graph/aggregates.def, with what belongs to every aggregate of the call. */
+/* An aggregate by its name in graph/operators/aggregates.def, with what belongs to every aggregate of the call. */
 struct sql_expr *composed_aggregate(const struct call *c, const char *name, struct sql_expr *const *args, size_t count);
 /* The same without FILTER. */
 struct sql_expr *composed_aggregate_of_all(const struct call *c, const char *name, struct sql_expr *value);

@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "graph/expr.h"
-#include "graph/nearest.h"
+#include "graph/operators/nearest.h"
 #include "sql/parse/private.h"
 
 /* ---- functions ---- */
@@ -431,7 +431,7 @@ static const struct {
     const char *becomes;
 } aggregates[] = {
 #define SQL_NAME(name, becomes) {name, becomes},
-#include "graph/aggregates.def"
+#include "graph/operators/aggregates.def"
 };
 
 static const char *const windows[] = {

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "data/frame.h"
-#include "graph/concat.h"
+#include "graph/operators/concat.h"
 #include "tile/file/many/own.h"
 #include "tile/file/records.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "data/print.h"
+#include "data/print/print.h"
 
 #define FRAGMENTS      0 /* the thread that has them */
 #define EXECUTORS_MAX  4096

@@ -8,7 +8,7 @@
 #include "base/text/buf.h"
 #include "cli/command/pager.h"
 #include "cli/print/output.h"
-#include "data/print.h"
+#include "data/print/print.h"
 
 void
 targets_tell(granary_client *client, const char *key, const char *target)
