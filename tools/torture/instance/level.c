@@ -196,6 +196,7 @@ level_measure(const struct realm *realm, struct level *ret_level)
             add_process(&ret_level->roles[role], processes[i].pid, its);
         }
         ret_level->connections += its;
+        ret_level->slots += role == ROLE_SLOT;
     }
     free(connections.clients);
     measure_shared(realm, ret_level);

@@ -19,6 +19,8 @@ struct level {
     const struct realm *realm;
     struct footprint roles[REALM_ROLES];
     unsigned sessions;
+    unsigned
+        slots; /* programs of executors that answer calls, each with a socket, and a connection once it needs one */
     unsigned connections; /* of executors to the store: one to each session in which it has worked */
     unsigned names;       /* in /dev/shm, but for data segments */
     unsigned segments;    /* data segments */
