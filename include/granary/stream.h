@@ -130,7 +130,7 @@ GRANARY_API granary_err granary_subscription_next(granary_subscription *subscrip
  * granary_subscription_next() with a timeout of 0 until it gives ETIMEDOUT. Do not read from the descriptor, and do not
  * close it: granary_unsubscribe() does. A thread of the library sleeps for it.
  *
- * Errors  ENOMEM no descriptor or no memory is left · ETIMEDOUT the system gives no thread now · EFORKED
+ * Errors  ENOMEM no descriptor, no thread or no memory is left · EFORKED
  */
 GRANARY_API granary_err granary_subscription_fd(granary_subscription *subscription, int *ret_fd);
 

@@ -234,8 +234,7 @@ lock_wait(struct lock_wait *wait, int stop_fd)
     int error = pthread_create(&thread, NULL, wait_in_kernel, wait);
 
     if (error != 0) {
-        errno = error;
-        return gr_fail_errno("a thread that waits for a lock");
+        return gr_fail(GRANARY_ENOMEM, "no thread to wait for a lock: %s", strerror(error));
     }
     while ((polls[0].revents & POLLIN) == 0) {
         if (poll(polls, 2, -1) > 0 && polls[1].revents != 0) {

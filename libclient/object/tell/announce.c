@@ -2,7 +2,7 @@
  * A subscription's descriptor: a thread sleeps on the ring's futex, and makes an eventfd readable whenever the ring has
  * moved. Nothing is lost: who takes the last event empties the eventfd first, and looks at the ring once more.
  */
-#include <errno.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -76,8 +76,7 @@ granary_subscription_fd(granary_subscription *subscription, int *ret_fd)
     if (failed != 0) {
         atomic_fetch_sub(&subscription->client->page->waiting, 1);
         gr_fd_close(&announcer->fd);
-        errno = failed;
-        return gr_fail_errno("subscription: a thread");
+        return gr_fail(GRANARY_ENOMEM, "subscription: no thread: %s: raise the limit (ulimit -u)", strerror(failed));
     }
     *ret_fd = announcer->fd;
     return GRANARY_OK;
