@@ -279,6 +279,13 @@ show_descriptors(FILE *out, pid_t pid)
     }
 }
 
+/* Slots begin and end as there are calls. */
+static unsigned
+allowance(const struct level *now, enum role role)
+{
+    return role == ROLE_EXECUTOR ? now->slots : role == ROLE_STORE ? CLIENT_DESCRIPTORS * now->slots : 0;
+}
+
 unsigned
 level_compare(const struct level *begin, const struct level *now, FILE *out)
 {
@@ -289,8 +296,8 @@ level_compare(const struct level *begin, const struct level *now, FILE *out)
         const struct footprint *b = &now->roles[role];
 
         above += exceeds(out, role_name(role), "processes", a->processes, b->processes);
-        if (exceeds(out, role_name(role), "descriptors", level_descriptors(begin, role), level_descriptors(now, role)) >
-            0) {
+        if (exceeds(out, role_name(role), "descriptors", level_descriptors(begin, role) + allowance(now, role),
+                    level_descriptors(now, role)) > 0) {
             above++;
             if (out != NULL) {
                 show_descriptors(out, b->widest);
@@ -300,8 +307,8 @@ level_compare(const struct level *begin, const struct level *now, FILE *out)
     }
     above += exceeds(out, "executor", "connections to sessions",
                      (uint64_t)now->roles[ROLE_EXECUTOR].processes * now->sessions, now->connections);
-    above += exceeds(out, "store", "clients but for executors", begin->account.clients - begin->connections,
-                     now->account.clients - now->connections);
+    above += exceeds(out, "store", "clients but for executors",
+                     begin->account.clients - begin->connections + now->slots, now->account.clients - now->connections);
     /* Who lives keeps a room to write in; of those, the largest are a sixteenth of the memory. */
     above += exceeds(out, "store", "bytes being written", now->account.clients * (now->account.capacity_bytes / 16),
                      now->account.writing_bytes);

@@ -20,7 +20,7 @@ struct level {
     struct footprint roles[REALM_ROLES];
     unsigned sessions;
     unsigned
-        slots; /* programs of executors that answer calls, each with a socket, and a connection once it needs one */
+        slots; /* programs that answer calls: each has a socket of its executor, and of the store when it needs it */
     unsigned connections; /* of executors to the store: one to each session in which it has worked */
     unsigned names;       /* in /dev/shm, but for data segments */
     unsigned segments;    /* data segments */
