@@ -6,15 +6,14 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/id.h"
 #include "base/log.h"
 #include "contract/versions.h"
 #include "executor/link/answer.h"
+#include "mutable/durable/ids.h"
 #include "mutable/source.h"
 #include "object/object.h"
 
 #define LEAST_IMPORTANT 1
-#define LISTED_AT_ONCE  64
 
 void
 worker_drop_queue(struct worker *worker)
@@ -130,28 +129,17 @@ store_errors(granary_client *client, const Granary__ToExecutor *message)
     return err;
 }
 
+static granary_err
+end_one(void *client, granary_id id)
+{
+    return unless_unreachable(client, source_end(client, id));
+}
+
 /* All that a plan has made, whoever of its executors and schedulers knew of it. */
 static granary_err
 free_plan(granary_client *client, uint64_t plan)
 {
-    char prefix[GRANARY_ID_TEXT + 1];
-    const granary_object_filter filter = {.prefix = prefix};
-    uint64_t cursor = 0;
-    granary_err err;
-
-    granary_id_format(gr_id_of_chunk(plan, 0, 0), prefix);
-    prefix[2 * sizeof plan] = '\0';
-    do {
-        granary_object_info infos[LISTED_AT_ONCE];
-        size_t count = 0;
-
-        err = unless_unreachable(client,
-                                 granary_object_list_page(client, &filter, &cursor, LISTED_AT_ONCE, infos, &count));
-        for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
-            err = unless_unreachable(client, source_end(client, infos[i].id));
-        }
-    } while (err == GRANARY_OK && cursor != 0);
-    return err;
+    return unless_unreachable(client, ids_walk(client, plan, end_one, client));
 }
 
 static granary_err
