@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "sched/functions/libraries.h"
+#include "sched/graphs/leftovers.h"
 
 /* The entry's key as text. Returns its length: shorter than the key when a NUL is in it. */
 static size_t
@@ -61,7 +62,8 @@ static const struct space {
               {MANAGER_FUNCTIONS, NULL, restore_library},     {MANAGER_GRAPHS, manager_restore_graph, NULL},
               {MANAGER_ENDS, manager_restore_end, NULL},      {MANAGER_RESULTS, NULL, restore_result},
               {MANAGER_EVENTS, NULL, manager_restore_events}, {MANAGER_FREES, NULL, manager_restore_frees},
-              {MANAGER_HELD, NULL, manager_restore_held},     {MANAGER_RECALLS, NULL, manager_restore_recall}};
+              {MANAGER_HELD, NULL, manager_restore_held},     {MANAGER_LEFT, NULL, manager_restore_left},
+              {MANAGER_RECALLS, NULL, manager_restore_recall}};
 
 struct restoring {
     struct manager *manager;

@@ -39,6 +39,7 @@ enum action_kind {
 #define MANAGER_FREES                                                                                                  \
     "frees"                 /* number (8 bytes) -> session, NUL, fields `free` of a ToExecutor: not known to be done */
 #define MANAGER_HELD "held" /* serial (4 bytes) -> session NUL key NUL ids: of a deleted graph that is read */
+#define MANAGER_LEFT "left" /* serial (4 bytes) -> session NUL numbers of plans (8 bytes each): graphs/leftovers.h */
 #define MANAGER_RECALLS                                                                                                \
     "recalls" /* serial (4 bytes), of a step also that (4 bytes) -> Recall: what a graph yielded, and others may */
 #define MANAGER_EXECUTORS "executors" /* PID.START_TIME.SLOT -> nothing: executors that are known */

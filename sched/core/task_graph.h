@@ -171,6 +171,7 @@ struct task_graph {
     struct graph_results results;
     struct graph_tables tables;
     struct graph_recall recall;
+    struct gr_buf leftovers; /* graphs/leftovers.h */
 };
 
 /* Its subtasks, also once it has ended; NULL: they are forgotten. */

@@ -14,6 +14,7 @@
 #include "sched/graphs/again/recall.h"
 #include "sched/graphs/deadline.h"
 #include "sched/graphs/graphs.h"
+#include "sched/graphs/leftovers.h"
 #include "sched/graphs/tables.h"
 #include "sched/graphs/wait.h"
 #include "sched/history/history.h"
@@ -113,6 +114,7 @@ graph_release(struct manager *manager, struct task_graph *graph)
         graph->end.printed = execution_graph_has_user_code(graph->execution);
         past_keep(manager, graph, graph->execution);
         graph->execution = NULL;
+        leftovers_settle(manager, graph);
         tables_release(manager, graph);
         recall_release_parts(manager, graph);
         manager->stopping--;
@@ -128,6 +130,7 @@ graph_release(struct manager *manager, struct task_graph *graph)
             log_forget(manager, graph->key);
         }
         tables_forget_held(manager, graph);
+        leftovers_free(manager, graph);
         waiters_answer(manager, graph, true);
         graph_drop(manager, graph);
     }
@@ -192,6 +195,7 @@ graph_end(struct manager *manager, struct task_graph *graph, granary_graph_state
     }
     recall_note(manager, graph);
     frees_add_dropped(graph);
+    leftovers_note(manager, graph);
     events_end(manager, graph);
     keep_end(manager, graph);
     waiters_answer(manager, graph, false);

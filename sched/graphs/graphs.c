@@ -53,6 +53,7 @@ graph_destroy(struct task_graph *graph)
     granary__submit__free_unpacked(graph->submit, NULL);
     tables_release(NULL, graph);
     recall_leave(NULL, graph);
+    gr_buf_free(&graph->leftovers);
     free(graph->results.kept);
     free(graph->failing.poisons);
     free(graph->end.message);

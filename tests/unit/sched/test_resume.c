@@ -16,6 +16,7 @@
 #include "build.h"
 #include "fake_plan.h"
 #include "granary/graph.h"
+#include "sched/graphs/leftovers.h"
 #include "sched/manager/manager.h"
 
 #define EXECUTORS 3
@@ -35,6 +36,7 @@ struct work {
     char node[16];
     granary_id output, inputs[4];
     size_t input_count;
+    bool cancelled; /* it is answered so */
 };
 struct executor {
     struct work queue[QUEUE];
@@ -181,11 +183,14 @@ take_order(struct world *world, const struct action *action)
 
     assert_non_null(order);
     for (size_t i = 0; i < order->n_cancel; i++) {
-        for (size_t k = executor->queued; k > 0; k--) {
-            if (executor->queue[k - 1].number == order->cancel[i]) {
-                executor->queued--;
-                memmove(&executor->queue[k - 1], &executor->queue[k], (executor->queued - k + 1) * sizeof(struct work));
-            }
+        size_t k = 0;
+
+        while (k < executor->queued &&
+               (executor->queue[k].number != order->cancel[i] || executor->queue[k].cancelled)) {
+            k++;
+        }
+        if (k < executor->queued) {
+            executor->queue[k].cancelled = true;
         }
     }
     for (size_t i = 0; i < order->n_run; i++) {
@@ -283,7 +288,11 @@ run(struct world *world, const struct work *work, bool losses)
     done->number = work->number;
     done->attempt = work->attempt;
     done->nanoseconds = 1000;
-    if (losses && work->input_count > 0 && draw(world, 12) == 0) {
+    if (work->cancelled) {
+        done->err = GRANARY_ECANCELLED;
+        return done;
+    }
+    if (losses && work->input_count > 0 && draw(world, 20) == 0) {
         object_delete(world, work->inputs[draw(world, work->input_count)]);
     }
     done->lost = calloc(work->input_count + 1, sizeof *done->lost);
@@ -370,9 +379,9 @@ die(struct world *world)
     if (world->kept_count > 0) {
         qsort(world->kept, world->kept_count, sizeof *world->kept, by_key);
     }
-    for (int pass = 0; pass < 6; pass++) {
-        static const char *const spaces[] = {MANAGER_METAS,   MANAGER_GRAPHS, MANAGER_ENDS,
-                                             MANAGER_RESULTS, MANAGER_EVENTS, MANAGER_FREES};
+    for (int pass = 0; pass < 7; pass++) {
+        static const char *const spaces[] = {MANAGER_METAS,  MANAGER_GRAPHS, MANAGER_ENDS, MANAGER_RESULTS,
+                                             MANAGER_EVENTS, MANAGER_LEFT,   MANAGER_FREES};
 
         for (size_t i = 0; i < world->kept_count; i++) {
             const struct entry *entry = &world->kept[i];
@@ -399,6 +408,10 @@ die(struct world *world)
             case 4:
                 manager_restore_events(world->manager, entry->key.bytes, entry->key.size, entry->value.bytes,
                                        entry->value.size);
+                break;
+            case 5:
+                manager_restore_left(world->manager, entry->key.bytes, entry->key.size, entry->value.bytes,
+                                     entry->value.size);
                 break;
             default:
                 manager_restore_frees(world->manager, entry->key.bytes, entry->key.size, entry->value.bytes,
@@ -515,6 +528,32 @@ die_all(struct world *world)
     die(world);
 }
 
+/* An executor makes an object, and dies before it says so. */
+static void
+make_and_die(struct world *world)
+{
+    for (size_t i = 0; i < EXECUTORS; i++) {
+        struct executor *executor = &world->executors[i];
+
+        if (executor->queued > 0) {
+            granary__done__free_unpacked(run(world, &executor->queue[0], false), NULL);
+        }
+    }
+    die_all(world);
+}
+
+/* What is at hand is done, and all that follows from it. */
+static void
+settle(struct world *world)
+{
+    do {
+        turn(world);
+        commit(world);
+    } while (step(world, false) || world->open_count > 0);
+    turn(world);
+    commit(world);
+}
+
 static void
 begin_graph(struct world *world, uint64_t seed)
 {
@@ -536,7 +575,8 @@ nothing_is_left_of_a_deleted_graph(struct world *world)
     turn(world);
     commit(world);
     assert_int_equal(world->object_count, 0);
-    assert_int_equal(count_in(world, MANAGER_GRAPHS) + count_in(world, MANAGER_FREES) + count_in(world, MANAGER_EVENTS),
+    assert_int_equal(count_in(world, MANAGER_GRAPHS) + count_in(world, MANAGER_FREES) +
+                         count_in(world, MANAGER_EVENTS) + count_in(world, MANAGER_LEFT),
                      0);
     end(world);
 }
@@ -678,6 +718,36 @@ a_graph_that_cannot_be_planned_again_leaves_nothing(void **state)
     }
 }
 
+/* All die when objects were made that nobody was told of; and before or behind that, the graph is deleted. */
+static void
+what_nobody_was_told_of_goes_with_its_graph(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 120; seed++) {
+        struct world *world = calloc(1, sizeof *world);
+
+        begin_graph(world, seed);
+        for (uint64_t turns = 0; turns < 1 + seed % 30 && step(world, false); turns++) {
+            turn(world);
+        }
+        if (seed % 2 == 0) {
+            (void)refer(world, GRANARY__REQUEST__BODY_DELETE); /* answered when it is gone */
+            commit(world);
+        }
+        make_and_die(world);
+        if (seed % 2 != 0) {
+            (void)refer(world, GRANARY__REQUEST__BODY_DELETE); /* answered when it is gone */
+        }
+        settle(world);
+        assert_int_equal(world->object_count, 0);
+        assert_int_equal(count_in(world, MANAGER_GRAPHS) + count_in(world, MANAGER_FREES) +
+                             count_in(world, MANAGER_EVENTS) + count_in(world, MANAGER_LEFT),
+                         0);
+        end(world);
+        free(world);
+    }
+}
+
 int
 main(void)
 {
@@ -687,6 +757,7 @@ main(void)
         cmocka_unit_test(lost_objects_are_made_again_by_the_next_one),
         cmocka_unit_test(a_plan_that_was_dropped_leaves_nothing),
         cmocka_unit_test(a_graph_that_cannot_be_planned_again_leaves_nothing),
+        cmocka_unit_test(what_nobody_was_told_of_goes_with_its_graph),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
