@@ -224,7 +224,8 @@ GRANARY_API granary_err granary_call_go_on(granary_call *call, const granary_gra
 /*
  * Make the functions and reusable variables of a shared object callable in the client's session. The file is copied
  * into a sealed object: it may be rebuilt or removed afterwards. Another file of the same name is another version; a
- * graph uses the newest there was when it was submitted.
+ * graph uses the newest there was when it was submitted. A program that is killed meanwhile may leave the object: it
+ * goes with the session, or by `granary delete`.
  *
  * name         of the library; NULL: the file's name without "lib" and ".so"
  * ret_version  32 hex digits and a NUL; may be NULL

@@ -297,6 +297,31 @@ remove_names(granary_client *client)
     return err;
 }
 
+/* The file of a library, from a program that was killed before its granary_export() returned. */
+static granary_err
+remove_cut_exports(granary_client *client)
+{
+    granary_object_info *infos = NULL;
+    size_t count = 0;
+    granary_err err = granary_object_list(client, &infos, &count);
+
+    for (size_t i = 0; err == GRANARY_OK && i < count; i++) {
+        granary_view view;
+        bool is_library;
+
+        if (granary_object_get(client, infos[i].id, 0, &view) != GRANARY_OK) {
+            continue; /* it is gone, or an error */
+        }
+        is_library = view.data_size > 4 && memcmp(view.data, "\177ELF", 4) == 0;
+        granary_object_release(client, &view);
+        if (is_library) {
+            (void)granary_object_delete(client, infos[i].id, 0);
+        }
+    }
+    free(infos);
+    return err;
+}
+
 /* What runs the slots, and what is left of graphs, in a session. Errors: as of calls */
 static granary_err
 clear(const struct work *work, const char *session)
@@ -315,6 +340,7 @@ clear(const struct work *work, const char *session)
         err = err == GRANARY_ENOENT ? GRANARY_OK : err;
     }
     err = err == GRANARY_OK ? granary_graph_delete_all(client, session, NULL) : err;
+    err = err == GRANARY_OK ? remove_cut_exports(client) : err;
     granary_disconnect(client);
     return err;
 }
