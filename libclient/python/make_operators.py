@@ -3,7 +3,7 @@
     make_operators.py GRANARY OUT.json       GRANARY: the command
 
 `operators --json-schema` has the kinds, limits and defaults of parameters, `operators --markdown` the texts, and the functions of
-expressions, groups and windows. Both are made from include/contract/ops*.def; what they do not agree upon is an error.
+expressions, groups and windows. Both are made from include/contract/ops/ops*.def; what they do not agree upon is an error.
 """
 from __future__ import annotations
 
