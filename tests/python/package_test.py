@@ -43,3 +43,10 @@ class PackageTest(unittest.TestCase):
         while any(one['state'] == 'deleting' for one in self.session.objects()) and time.monotonic() < until:
             time.sleep(0.01)
         return len(self.session.objects())
+
+    def count_when(self, wanted):
+        """The same, once it is what is wanted: the store hears a little later that a session was closed."""
+        until = time.monotonic() + 20
+        while (seen := self.count()) != wanted and time.monotonic() < until:
+            time.sleep(0.01)
+        return seen

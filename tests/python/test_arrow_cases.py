@@ -34,7 +34,7 @@ class Cases(PackageTest):
 
     def tearDown(self):
         """A test leaves no object."""
-        self.assertEqual(self.count(), self.before)
+        self.assertEqual(self.count_when(self.before), self.before)
 
     def ints(self, values=(1, 2, 3), label='x', format='l', **more):
         raw = np.array(values, {'l': 'i8', 'i': 'i4'}[format])
