@@ -351,6 +351,7 @@ siege_end(struct siege *siege)
 {
     bool ended_well;
 
+    resume(siege, true);           /* an interrupt comes at any time: nodes that stand still could not end */
     pack_kill(&siege->crowd.pack); /* none is left but when the instance did not come back */
     pack_kill(&siege->graphers.pack);
     for (enum work_name name = 0; name < WORKS; name++) {
