@@ -108,19 +108,10 @@ gr_id_of_name(const char *name)
     return granary_id_from_key("name", name, strlen(name));
 }
 
-/* The finalizer of SplitMix64 (Steele, Lea, Flood 2014): one to one, and each bit depends on all. */
-static uint64_t
-mix(uint64_t x)
-{
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-    return x ^ x >> 31;
-}
-
 granary_id
 gr_id_of_chunk(uint64_t plan, uint32_t op, uint32_t output)
 {
-    granary_id id = gr_id_from_words(plan, mix((uint64_t)op << 32 | output));
+    granary_id id = gr_id_from_words(plan, gr_mix64((uint64_t)op << 32 | output));
 
     if (gr_id_is_zero(id)) {
         id.bytes[0] = 1;

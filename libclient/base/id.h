@@ -55,6 +55,16 @@ void gr_hash128_format(const void *bytes, size_t size, char ret_text[33]);
 uint64_t gr_hash64(const void *bytes, size_t size);
 uint64_t gr_hash64_seeded(const void *bytes, size_t size, uint64_t seed);
 
+/* The finalizer of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014): one to one, and
+ * each bit depends on all. 0 stays 0. */
+static inline uint64_t
+gr_mix64(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
 /* Of a name, for the word on which who waits for it sleeps. No object's. */
 granary_id gr_id_of_name(const char *name);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/id.h"
 #include "contract/int128.h"
 #include "data/place.h"
 #include "kernel/core/frame_call.h"
@@ -64,10 +65,7 @@ number_drawn(uint64_t seed, uint64_t counter)
     uint64_t x = seed * 0x9e3779b97f4a7c15u + counter + 1;
 
     for (int round = 0; round < 2; round++) {
-        x += 0x9e3779b97f4a7c15u;
-        x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-        x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-        x ^= x >> 31;
+        x = gr_mix64(x + 0x9e3779b97f4a7c15u);
     }
     return x;
 }

@@ -4,20 +4,14 @@
  */
 #include "kernel/rows/text/text.h"
 
-#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
+#include "base/id.h"
 
-static uint64_t
-mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
+#define GOLDEN UINT64_C(0x9e3779b97f4a7c15)
 
 static uint64_t
 bits_at(int64_t seed, uint64_t place)
 {
-    return mix(mix((uint64_t)seed + GOLDEN) + (place + 1) * GOLDEN);
+    return gr_mix64(gr_mix64((uint64_t)seed + GOLDEN) + (place + 1) * GOLDEN);
 }
 
 bool

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/id.h"
 #include "contract/int128.h"
 #include "kernel/core/dealt.h"
 #include "kernel/core/scratch.h"
@@ -30,10 +31,7 @@
 static uint64_t
 number_mixed(uint64_t x)
 {
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
+    return gr_mix64(x + 0x9e3779b97f4a7c15u);
 }
 
 /* One row of each of count stretches; *ret_indices is to be freed. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/id.h"
 #include "base/text/duration.h"
 
 /* Names of processes in contract/faults.def. */
@@ -262,10 +263,7 @@ gr_fault_rule_is_about(const struct gr_fault_rule *rule, enum gr_fault_point poi
 static uint64_t
 scatter(uint64_t x)
 {
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
+    return gr_mix64(x + 0x9e3779b97f4a7c15u);
 }
 
 bool
