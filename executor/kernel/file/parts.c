@@ -14,17 +14,37 @@
 
 #include "base/error.h"
 
+/* What stands behind the file's own name. */
+static bool
+is_tail(const char *tail)
+{
+    size_t digits;
+
+    if (strncmp(tail, PART_MARK, sizeof PART_MARK - 1) != 0) {
+        return false;
+    }
+    tail += sizeof PART_MARK - 1;
+    digits = strspn(tail, "0123456789");
+    return digits > 0 && strcmp(tail + digits, PART_END) == 0;
+}
+
 bool
 part_is_of(const char *name, const char *of)
 {
     size_t length = strlen(of);
 
-    if (strncmp(name, of, length) != 0 || strncmp(name + length, PART_MARK, sizeof PART_MARK - 1) != 0) {
-        return false;
+    return strncmp(name, of, length) == 0 && is_tail(name + length);
+}
+
+bool
+part_is_any(const char *name)
+{
+    const char *tail = strstr(name, PART_MARK);
+
+    while (tail != NULL && !is_tail(tail)) {
+        tail = strstr(tail + 1, PART_MARK);
     }
-    name += length + sizeof PART_MARK - 1;
-    length = strspn(name, "0123456789");
-    return length > 0 && strcmp(name + length, PART_END) == 0;
+    return tail != NULL;
 }
 
 static void

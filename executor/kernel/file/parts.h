@@ -12,6 +12,8 @@
 
 /* Whether that is the other name of a file, or folder, of that name. */
 bool part_is_of(const char *name, const char *of);
+/* The same of whichever file. */
+bool part_is_any(const char *name);
 
 /*
  * Create one for the file of that path, and remove those of writers that are gone: of executors that were killed.

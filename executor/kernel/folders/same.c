@@ -97,11 +97,8 @@ static _Thread_local char *odd; /* the first that is not */
 static bool
 is_mark(const char *name)
 {
-    const char *end = strrchr(name, '.');
-
     return strcmp(name, "_SUCCESS") == 0 || strcmp(name, "_metadata") == 0 || strcmp(name, "_common_metadata") == 0 ||
-           (name[0] == '.' && strcmp(end, ".crc") == 0) ||
-           (strstr(name, PART_MARK) != NULL && strcmp(end, PART_END) == 0);
+           (name[0] == '.' && strcmp(strrchr(name, '.'), ".crc") == 0) || part_is_any(name);
 }
 
 /* Files with rows are in folders: one in the folder itself is somebody's own. */
