@@ -135,11 +135,13 @@ end_one(void *client, granary_id id)
     return unless_unreachable(client, source_end(client, id));
 }
 
-/* All that a plan has made, whoever of its executors and schedulers knew of it. */
+/* All that a plan has made, whoever of its executors and schedulers knew of it. Without memory somebody else is told. */
 static granary_err
 free_plan(granary_client *client, uint64_t plan)
 {
-    return unless_unreachable(client, ids_walk(client, plan, end_one, client));
+    granary_err err = ids_walk(client, plan, end_one, client);
+
+    return gr_client_is_over(client) ? GRANARY_OK : err;
 }
 
 static granary_err
