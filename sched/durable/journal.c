@@ -100,12 +100,18 @@ events_untouch(struct manager *manager, struct task_graph *graph)
     }
 }
 
-void
-events_forget(struct manager *manager, struct task_graph *graph)
+static void
+forget_records(struct manager *manager, struct task_graph *graph)
 {
     if (graph->journal.log.records > 0 || graph->journal.record_count > 0) {
         (void)events_entry(manager, ACTION_FORGET_ALL, graph);
     }
+}
+
+void
+events_forget(struct manager *manager, struct task_graph *graph)
+{
+    forget_records(manager, graph);
     events_untouch(manager, graph);
     event_log_free(&graph->journal.log);
     graph->journal.log = (struct event_log){0};
@@ -114,12 +120,8 @@ events_forget(struct manager *manager, struct task_graph *graph)
 void
 events_restart(struct manager *manager, struct task_graph *graph)
 {
-    struct event_log log = graph->journal.log;
-
-    graph->journal.log = (struct event_log){.records = log.records};
-    events_forget(manager, graph);
-    event_log_restart(&log);
-    graph->journal.log = log;
+    forget_records(manager, graph);
+    event_log_restart(&graph->journal.log);
     events_touch(manager, graph);
 }
 

@@ -295,13 +295,9 @@ event_log_take(struct event_log *log, struct execution_graph *execution, struct 
         put_snapshot(log, execution, ret_record);
         log->snapshot_bytes = ret_record->size;
         log->bytes = 0;
-    } else if (ret_record->size > 0) {
+    } else {
         gr_buf_add(ret_record, log->pending.bytes, log->pending.size);
         ret_record->failed = ret_record->failed || log->pending.failed;
-        log->bytes += ret_record->size;
-    } else {
-        *ret_record = log->pending;
-        log->pending = (struct gr_buf){0};
         log->bytes += ret_record->size;
     }
     gr_buf_free(&log->pending);

@@ -27,15 +27,14 @@ free_plans(struct session *session, const char *plans, size_t size)
 void
 leftovers_note(struct manager *manager, struct task_graph *graph)
 {
-    const struct event_log *log = &graph->journal.log;
+    const struct gr_buf *plans = &graph->journal.log.plans; /* of those that were dropped, all is being freed */
     bool may_leave = graph->resumed || (graph->execution != NULL && !execution_graph_idle(graph->execution));
     struct action *action;
 
-    if (graph->state == GRANARY_GRAPH_SUCCEEDED || !may_leave || log->plans.size + log->known.size == 0) {
+    if (graph->state == GRANARY_GRAPH_SUCCEEDED || !may_leave || plans->size == 0) {
         return;
     }
-    gr_buf_add(&graph->leftovers, log->plans.bytes, log->plans.size);
-    gr_buf_add(&graph->leftovers, log->known.bytes, log->known.size);
+    gr_buf_add(&graph->leftovers, plans->bytes, plans->size);
     action = left_entry(manager, ACTION_KEEP, graph->serial);
     manager->exhausted = manager->exhausted || !gr_buf_ok(&graph->leftovers);
     if (action != NULL) {

@@ -173,13 +173,13 @@ graph_renumber(struct manager *manager, struct task_graph *graph, Granary__Submi
 {
     uint32_t serial = manager->registry.serial_count;
 
+    serials_note(manager);
     if (!serial_reserve(manager, serial)) {
         return gr_fail(GRANARY_ENOMEM, "scheduler: out of memory");
     }
     family_delete(manager, graph);
     graph_unlink(manager, graph);
     graph_link(manager, graph, serial);
-    serials_note(manager);
     submit->serial = serial;
     keep_message(manager, MANAGER_GRAPHS, graph->key, strlen(graph->key), &submit->base);
     return GRANARY_OK;
