@@ -87,9 +87,11 @@ add_process(struct footprint *footprint, pid_t pid, unsigned connections)
     free(text);
 }
 
-/* Files below a directory: how many, and their bytes; of those whose name begins so, in *ret_some, too. */
+typedef void take_file(void *own, const char *path, const char *name, const struct stat *stat);
+
+/* Each regular file below a directory. */
 static void
-measure_files(const char *directory, const char *some, unsigned *count, uint64_t *bytes, uint64_t *ret_some)
+each_file(const char *directory, take_file *take, void *own)
 {
     char path[PATH_MAX];
     struct dirent *entry;
@@ -105,18 +107,48 @@ measure_files(const char *directory, const char *some, unsigned *count, uint64_t
             continue;
         }
         if (S_ISDIR(stat.st_mode)) {
-            measure_files(path, some, count, bytes, ret_some);
+            each_file(path, take, own);
         } else if (S_ISREG(stat.st_mode)) {
-            ++*count;
-            *bytes += (uint64_t)stat.st_blocks * 512;
-            if (some != NULL && strncmp(entry->d_name, some, strlen(some)) == 0) {
-                *ret_some += (uint64_t)stat.st_blocks * 512;
-            }
+            take(own, path, entry->d_name, &stat);
         }
     }
     if (stream != NULL) {
         (void)closedir(stream);
     }
+}
+
+struct tally {
+    const char *some;
+    unsigned *count;
+    uint64_t *bytes, *of_some;
+};
+
+static void
+count_file(void *own, const char *path, const char *name, const struct stat *stat)
+{
+    const struct tally *tally = own;
+    const uint64_t bytes = (uint64_t)stat->st_blocks * 512;
+
+    (void)path;
+    ++*tally->count;
+    *tally->bytes += bytes;
+    if (tally->some != NULL && strncmp(name, tally->some, strlen(tally->some)) == 0) {
+        *tally->of_some += bytes;
+    }
+}
+
+/* Files below a directory: how many, and their bytes; of those whose name begins so, in *ret_some, too. */
+static void
+measure_files(const char *directory, const char *some, unsigned *count, uint64_t *bytes, uint64_t *ret_some)
+{
+    each_file(directory, count_file, &(struct tally){some, count, bytes, ret_some});
+}
+
+static void
+show_file(void *out, const char *path, const char *name, const struct stat *stat)
+{
+    (void)name;
+    (void)fprintf(out, "torture:   %s, %lld bytes\n", path, (long long)stat->st_size);
 }
 
 static void
@@ -230,32 +262,6 @@ exceeds(FILE *out, const char *who, const char *what, uint64_t begin, uint64_t n
     return now > begin;
 }
 
-static void
-show_files(FILE *out, const char *directory)
-{
-    DIR *stream = opendir(directory);
-    struct dirent *entry;
-
-    while (stream != NULL && (entry = readdir(stream)) != NULL) {
-        char path[PATH_MAX];
-        struct stat stat;
-
-        if (entry->d_name[0] == '.' ||
-            (size_t)snprintf(path, sizeof path, "%s/%s", directory, entry->d_name) >= sizeof path ||
-            lstat(path, &stat) < 0) {
-            continue;
-        }
-        if (S_ISDIR(stat.st_mode)) {
-            show_files(out, path);
-        } else {
-            (void)fprintf(out, "torture:   %s, %lld bytes\n", path, (long long)stat.st_size);
-        }
-    }
-    if (stream != NULL) {
-        (void)closedir(stream);
-    }
-}
-
 /* What they are open on. */
 static void
 show_descriptors(FILE *out, pid_t pid)
@@ -320,8 +326,8 @@ level_compare(const struct level *begin, const struct level *now, FILE *out)
     if (exceeds(out, "", "files of objects and logs", begin->spill_files, now->spill_files) > 0) {
         above++;
         if (out != NULL) {
-            show_files(out, now->realm->spill);
-            show_files(out, now->realm->beside);
+            each_file(now->realm->spill, show_file, out);
+            each_file(now->realm->beside, show_file, out);
         }
     }
     return above;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/process/elf.h"
 #include "granary/call.h"
 #include "granary/graph.h"
 #include "granary/hold.h"
@@ -312,7 +313,7 @@ remove_cut_exports(granary_client *client)
         if (granary_object_get(client, infos[i].id, 0, &view) != GRANARY_OK) {
             continue; /* it is gone, or an error */
         }
-        is_library = view.data_size > 4 && memcmp(view.data, "\177ELF", 4) == 0;
+        is_library = gr_elf_check(view.data, view.data_size) == GRANARY_OK;
         granary_object_release(client, &view);
         if (is_library) {
             (void)granary_object_delete(client, infos[i].id, 0);
